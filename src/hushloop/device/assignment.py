@@ -1,0 +1,223 @@
+"""What a device fetches: a controller to run and a collection that says how to report. Both are public values."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInput
+
+Array = NDArray[np.float64]
+
+SCALE_BITS = 30
+"""Reports are whole multiples of 2⁻³⁰."""
+
+SLACK = 1.0 - 2.0**-34
+"""Every bound is enforced this much inside itself, which is far more than rounding in float64 can spend."""
+
+
+def ordered_sum(terms: Array) -> Array:
+    """Sum along the last axis, strictly left to right, so that every language gets the same bits."""
+    total = np.zeros(terms.shape[:-1])
+    for j in range(terms.shape[-1]):
+        total = total + terms[..., j]
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class Controller:
+    """u_h = K_h x_h + e_h with e_h a fair ±excitation in each input, then cut to the actuator limits and to ‖u‖ ≤ γ."""
+
+    gains: Array  # K (H, d, n)
+    control_bound: float  # γ
+    excitation: float = 0.0  # a
+    control_low: Array | None = None  # (d,), at most 0
+    control_high: Array | None = None  # (d,), at least 0
+
+    def __post_init__(self) -> None:
+        gains = np.ascontiguousarray(self.gains, dtype=float)
+        if gains.ndim != 3 or not np.isfinite(gains).all():
+            raise InvalidInput("gains", f"has shape {gains.shape}", "give finite K of shape (H, d, n)")
+        object.__setattr__(self, "gains", gains)
+        for key in ("control_low", "control_high"):
+            if (side := getattr(self, key)) is not None:
+                object.__setattr__(self, key, np.asarray(side, dtype=float))
+
+    @property
+    def horizon(self) -> int:
+        return int(self.gains.shape[0])
+
+    def control(self, h: int, x: Array, signs: Array) -> Array:
+        """The control of step h (from 0) at state x; `signs` is ±1 for each input."""
+        u = ordered_sum(self.gains[h] * np.asarray(x, dtype=float)) + self.excitation * signs
+        if self.control_low is not None:
+            u = np.maximum(u, self.control_low)
+        if self.control_high is not None:
+            u = np.minimum(u, self.control_high)
+        norm = math.sqrt(float(ordered_sum(u * u)))
+        return np.asarray(u * (self.control_bound * SLACK / norm)) if norm > self.control_bound * SLACK else u
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """How the reports of one block are made. Fixed before the block's first report, from released values alone.
+
+    The response y = x⁺ − Θ_c'z is clipped to ‖Mz‖ + C_w, and to Y where `response_bound` is given
+    (which is sound only while Θ_c is the nominal model). `shape` None means that only Y clips, as in the paper.
+    """
+
+    block: int
+    center: Array  # Θ_c (p, n)
+    shape: Array | None  # M (p, p), symmetric positive semidefinite
+    energy: float  # E
+    disturbance_bound: float  # C_w
+    response_bound: float | None  # Y
+    horizon: int  # H
+
+    def __post_init__(self) -> None:
+        center = np.ascontiguousarray(self.center, dtype=float)
+        if center.ndim != 2 or not np.isfinite(center).all():
+            raise InvalidInput("center", f"has shape {center.shape}", "give a finite p×n matrix")
+        object.__setattr__(self, "center", center)
+        p = center.shape[0]
+        if self.shape is not None:
+            shape = np.ascontiguousarray(self.shape, dtype=float)
+            if shape.shape != (p, p) or not np.isfinite(shape).all() or not np.allclose(shape, shape.T):
+                raise InvalidInput("shape", f"has shape {shape.shape}", f"give a finite symmetric {p}×{p} matrix")
+            object.__setattr__(self, "shape", shape)
+        elif self.response_bound is None:
+            raise InvalidInput("shape", "and `response_bound` are both missing", "one of them must bound the response")
+        if not (math.isfinite(self.energy) and 0 < self.energy <= 2.0**32):
+            raise InvalidInput("energy", f"is {self.energy}", "give a number above 0 and at most 2³²")
+        if self.horizon < 1:
+            raise InvalidInput("horizon", f"is {self.horizon}", "give at least 1")
+        if not (math.isfinite(self.disturbance_bound) and self.disturbance_bound >= 0):
+            raise InvalidInput("disturbance_bound", f"is {self.disturbance_bound}", "give a finite number, at least 0")
+        if self.response_bound is not None and not (math.isfinite(self.response_bound) and self.response_bound > 0):
+            raise InvalidInput("response_bound", f"is {self.response_bound}", "give a finite number above 0")
+
+    @property
+    def p(self) -> int:
+        return int(self.center.shape[0])
+
+    @property
+    def n(self) -> int:
+        return int(self.center.shape[1])
+
+    @property
+    def rho(self) -> float:
+        """λ_max(M), rounded up; infinite where M is unbounded."""
+        if self.shape is None:
+            return math.inf
+        return float(np.abs(np.linalg.eigvalsh(self.shape)).max()) * (1.0 + 1e-12)
+
+    @property
+    def response_energy(self) -> float:
+        """B₂ ≥ Σ w‖y‖², the least of the bounds that the device enforces."""
+        bounds = [(self.rho * math.sqrt(self.energy) + self.disturbance_bound * math.sqrt(self.horizon)) ** 2]
+        if self.response_bound is not None:
+            bounds.append(self.horizon * self.response_bound**2)
+            if not self.center.any():
+                bounds.append(self.energy + self.response_bound**2)
+        return min(bounds) * (1.0 + 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """A controller and a collection under one id."""
+
+    id: str
+    controller: Controller
+    collection: Collection
+
+    def __post_init__(self) -> None:
+        horizon, d, n = self.controller.gains.shape
+        if horizon != self.collection.horizon or n != self.collection.n or n + d != self.collection.p:
+            raise InvalidInput(
+                "gains", f"has shape {(horizon, d, n)}", "it does not fit the collection's horizon and centre"
+            )
+
+    def control(self, h: int, x: Array, rng: np.random.Generator | None = None) -> Array:
+        """The control of step h (from 0): excited, then clipped. Without `rng` the signs come from the system's entropy."""
+        d = self.controller.gains.shape[1]
+        if self.controller.excitation == 0.0:
+            signs = np.zeros(d)
+        elif rng is None:
+            signs = np.array([1.0 if _SYSTEM.getrandbits(1) else -1.0 for _ in range(d)])
+        else:
+            signs = rng.choice([-1.0, 1.0], size=d)
+        return self.controller.control(h, x, signs)
+
+    def report(self, states: Any, controls: Any, report_id: str = "") -> Any:
+        """The report of one trajectory: states (T+1, n), controls (T, d), T ≤ H."""
+        from .report import make_report
+
+        return make_report(self, states, controls, report_id)
+
+    def to_dict(self) -> dict[str, Any]:
+        c, g = self.controller, self.collection
+        return {
+            "assignment_id": self.id,
+            "controller": {
+                "gains": c.gains.tolist(),
+                "control_bound": c.control_bound,
+                "excitation": c.excitation,
+                "control_low": _limits_out(c.control_low),
+                "control_high": _limits_out(c.control_high),
+            },
+            "collection": {
+                "block": g.block,
+                "center": g.center.tolist(),
+                "shape": None if g.shape is None else g.shape.tolist(),
+                "energy": g.energy,
+                "disturbance_bound": g.disturbance_bound,
+                "response_bound": g.response_bound,
+                "horizon": g.horizon,
+                "scale_bits": SCALE_BITS,
+            },
+        }
+
+    @staticmethod
+    def from_dict(value: dict[str, Any]) -> Assignment:
+        c, g = value["controller"], value["collection"]
+        if g.get("scale_bits", SCALE_BITS) != SCALE_BITS:
+            raise InvalidInput(
+                "scale_bits", f"is {g['scale_bits']}", f"this version speaks {SCALE_BITS}: update the device"
+            )
+        return Assignment(
+            value["assignment_id"],
+            Controller(
+                np.array(c["gains"], dtype=float), c["control_bound"], c["excitation"],
+                _limits_in(c.get("control_low"), -math.inf), _limits_in(c.get("control_high"), math.inf),
+            ),
+            Collection(
+                g["block"], np.array(g["center"], dtype=float),
+                None if g["shape"] is None else np.array(g["shape"], dtype=float),
+                g["energy"], g["disturbance_bound"], g["response_bound"], g["horizon"],
+            ),
+        )  # fmt: skip
+
+    def to_json(self) -> str:
+        """Every float in the shortest form that reads back to the same bits."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Assignment:
+        return Assignment.from_dict(json.loads(text))
+
+
+_SYSTEM = random.SystemRandom()
+
+
+def _limits_out(side: Array | None) -> list[float | None] | None:
+    return None if side is None else [float(v) if math.isfinite(v) else None for v in side]
+
+
+def _limits_in(side: list[float | None] | None, missing: float) -> Array | None:
+    return None if side is None else np.array([missing if v is None else v for v in side], dtype=float)

@@ -1,0 +1,131 @@
+"""One user's report: weighted sums of one episode that provably stay within the declared bounds, as exact integers.
+
+The arithmetic is float64, every sum strictly left to right, no fused multiply-add: another language gets the same
+bits (docs/reference/wire.md). The order, step by step:
+e = Σ z_i²; w = min(1, left/e), left = E − spent; y_j = x⁺_j − Σ_i Θ_c[i,j]z_i; m = √Σ_r(Σ_c M[r,c]z_c)²;
+y ← y·(limit/‖y‖) where ‖y‖ > limit; S[i,k] += w·(z_i·z_k); C[i,j] += w·(z_i·y_j); then trunc(entry·2³⁰).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInput
+from .assignment import SCALE_BITS, SLACK, Array, Assignment, Collection, ordered_sum
+
+IntArray = NDArray[np.int64]
+GRID = 2.0**-SCALE_BITS
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Grid units: S the upper triangle row by row (p(p+1)/2), C row by row (pn)."""
+
+    S: IntArray
+    C: IntArray
+    assignment_id: str
+    report_id: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "report_id": self.report_id,
+            "assignment_id": self.assignment_id,
+            "S": self.S.tolist(),
+            "C": self.C.tolist(),
+        }
+
+    @staticmethod
+    def from_dict(value: dict[str, Any]) -> Report:
+        return Report(
+            np.array(value["S"], dtype=np.int64),
+            np.array(value["C"], dtype=np.int64),
+            value["assignment_id"],
+            value.get("report_id", ""),
+        )
+
+
+def make_report(assignment: Assignment, states: Any, controls: Any, report_id: str = "") -> Report:
+    """Sum one trajectory: states (T+1, n), controls as applied (T, d), T ≤ H. What is not finite reports zeros."""
+    S, C = episode_sums(assignment.collection, np.asarray(states, dtype=float), np.asarray(controls, dtype=float))
+    return Report(S, C, assignment.id, report_id)
+
+
+def episode_sums(collection: Collection, states: Array, controls: Array) -> tuple[IntArray, IntArray]:
+    """(S, C) of one trajectory in grid units."""
+    p, n = collection.p, collection.n
+    steps = controls.shape[0] if controls.ndim == 2 else -1
+    if steps < 0 or states.shape != (steps + 1, n) or controls.shape[1] != p - n:
+        raise InvalidInput(
+            "trajectory",
+            f"has states {states.shape} and controls {controls.shape}",
+            f"give (T+1, {n}) and (T, {p - n})",
+        )
+    if steps > collection.horizon:
+        raise InvalidInput("trajectory", f"has {steps} steps", f"at most {collection.horizon} belong to one report")
+    with np.errstate(all="ignore"):
+        S, C = _weighted_sums(collection, states, controls)
+    upper = np.triu_indices(p)
+    flat = np.concatenate([S[upper], C.ravel()]) * 2.0**SCALE_BITS
+    if not np.isfinite(flat).all():
+        flat = np.zeros_like(flat)
+    units = np.trunc(flat).astype(np.int64)
+    return units[: upper[0].size], units[upper[0].size :]
+
+
+def _weighted_sums(collection: Collection, states: Array, controls: Array) -> tuple[Array, Array]:
+    p, n = collection.p, collection.n
+    S, C = np.zeros((p, p)), np.zeros((p, n))
+    spent, budget = 0.0, collection.energy * SLACK
+    for h in range(controls.shape[0]):
+        z = np.concatenate([states[h], controls[h]])
+        size = float(ordered_sum(z * z))
+        left = budget - spent
+        if left <= 0.0 or size == 0.0:
+            w = 0.0
+        else:
+            w = min(1.0, left / size)
+        spent += w * size
+        y = states[h + 1] - ordered_sum(collection.center.T * z)
+        limit = response_limit(collection, z)
+        norm = math.sqrt(float(ordered_sum(y * y)))
+        if norm > limit:
+            y = y * (limit / norm)
+        S += w * (z[:, None] * z[None, :])
+        C += w * (z[:, None] * y[None, :])
+    return S, C
+
+
+def response_limit(collection: Collection, z: Array) -> float:
+    """What ‖y‖ is clipped to at this z."""
+    limit = math.inf
+    if collection.shape is not None:
+        Mz = ordered_sum(collection.shape * z)
+        limit = (math.sqrt(float(ordered_sum(Mz * Mz))) + collection.disturbance_bound) * SLACK
+    if collection.response_bound is not None:
+        limit = min(limit, collection.response_bound * SLACK)
+    return limit
+
+
+def within_bounds(collection: Collection, S: IntArray, C: IntArray) -> bool:
+    """The curator's check, in whole numbers: ‖S‖ ≤ E, 0 ≤ tr S ≤ E, ‖C‖² ≤ E·B₂. Sizes must be right already."""
+    p = collection.p
+    unit = 1 << SCALE_BITS
+    energy = Fraction(collection.energy) * unit
+    trace, squares, k = 0, 0, 0
+    for i in range(p):
+        for j in range(i, p):
+            v = int(S[k])
+            k += 1
+            squares += v * v if i == j else 2 * v * v
+            if i == j:
+                if v < 0:
+                    return False
+                trace += v
+    cross = sum(int(v) * int(v) for v in C)
+    return trace <= energy and squares <= energy**2 and cross <= energy * Fraction(collection.response_energy) * unit
