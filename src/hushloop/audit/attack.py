@@ -23,7 +23,7 @@ ROUNDS = 600
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """The device's weighted sums of a stack of episodes (..., H, ·), before the grid, with all that a gradient needs."""
+    """The device's weighted sums of a stack of episodes (..., H, ·) before the grid, and what a gradient needs."""
 
     weights: Array  # w (..., H)
     responses: Array  # y after the clip (..., H, n)
@@ -49,7 +49,7 @@ def weighted_sums(collection: Collection, z: Array, raw: Array) -> Sums:
 
 
 def pull_back(collection: Collection, z: Array, raw: Array, at: Sums, to_s: Array, to_c: Array) -> tuple[Array, Array]:
-    """Gradients in (z, raw) of ⟨to_s, S⟩ + ⟨to_c, C⟩ with `to_s` symmetric: the chain rule, clips and weights included."""
+    """Gradients in (z, raw) of ⟨to_s, S⟩ + ⟨to_c, C⟩, `to_s` symmetric: clips and weights included."""
     size = np.maximum(np.sum(z * z, axis=-1), 1e-300)
     w, y = at.weights[..., None], at.responses
     sz, cy = z @ to_s, np.einsum("...ij,...hj->...hi", to_c, y)
