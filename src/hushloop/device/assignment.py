@@ -70,6 +70,8 @@ class Collection:
 
     The response y = x⁺ − Θ_c'z is clipped to ‖Mz‖ + C_w, and to Y where `response_bound` is given
     (which is sound only while Θ_c is the nominal model). `shape` None means that only Y clips, as in the paper.
+    Sums are made of Tz, T the `weighting` (None: the identity), so that noise falls where knowledge is not missing.
+    Two budgets weigh the steps: Σ w‖Tz‖² ≤ E, and Σ w‖Mz‖² ≤ `response_budget` where that is given.
     """
 
     block: int
@@ -79,6 +81,8 @@ class Collection:
     disturbance_bound: float  # C_w
     response_bound: float | None  # Y
     horizon: int  # H
+    weighting: Array | None = None  # T (p, p), symmetric positive definite
+    response_budget: float | None = None  # E_M
 
     def __post_init__(self) -> None:
         center = np.ascontiguousarray(self.center, dtype=float)
@@ -93,6 +97,19 @@ class Collection:
             object.__setattr__(self, "shape", shape)
         elif self.response_bound is None:
             raise InvalidInput("shape", "and `response_bound` are both missing", "one of them must bound the response")
+        if self.weighting is not None:
+            weighting = np.ascontiguousarray(self.weighting, dtype=float)
+            if weighting.shape != (p, p) or not np.isfinite(weighting).all():
+                raise InvalidInput("weighting", f"has shape {weighting.shape}", f"give a finite {p}×{p} matrix")
+            if self.response_budget is None and self.response_bound is None:
+                raise InvalidInput("weighting", "comes without `response_budget`", "one must bound the responses")
+            object.__setattr__(self, "weighting", weighting)
+        if self.response_budget is not None and not (
+            self.shape is not None and math.isfinite(self.response_budget) and self.response_budget > 0
+        ):
+            raise InvalidInput(
+                "response_budget", f"is {self.response_budget}", "give a finite number above 0, and a `shape`"
+            )
         if not (math.isfinite(self.energy) and 0 < self.energy <= 2.0**32):
             raise InvalidInput("energy", f"is {self.energy}", "give a number above 0 and at most 2³²")
         if self.horizon < 1:
@@ -120,10 +137,15 @@ class Collection:
     @property
     def response_energy(self) -> float:
         """B₂ ≥ Σ w‖y‖², the least of the bounds that the device enforces."""
-        bounds = [(self.rho * math.sqrt(self.energy) + self.disturbance_bound * math.sqrt(self.horizon)) ** 2]
+        disturbance = self.disturbance_bound * math.sqrt(self.horizon)
+        bounds = []
+        if self.weighting is None:
+            bounds.append((self.rho * math.sqrt(self.energy) + disturbance) ** 2)
+        if self.response_budget is not None:
+            bounds.append((math.sqrt(self.response_budget) + disturbance) ** 2)
         if self.response_bound is not None:
             bounds.append(self.horizon * self.response_bound**2)
-            if not self.center.any():
+            if self.weighting is None and not self.center.any():
                 bounds.append(self.energy + self.response_bound**2)
         return min(bounds) * (1.0 + 1e-12)
 
@@ -144,7 +166,7 @@ class Assignment:
             )
 
     def control(self, h: int, x: Array, rng: np.random.Generator | None = None) -> Array:
-        """The control of step h (from 0): excited, then clipped. Without `rng` the signs come from the system's entropy."""
+        """The control of step h (from 0): excited, then clipped. Without `rng` the signs come from system entropy."""
         d = self.controller.gains.shape[1]
         if self.controller.excitation == 0.0:
             signs = np.zeros(d)
@@ -179,6 +201,8 @@ class Assignment:
                 "disturbance_bound": g.disturbance_bound,
                 "response_bound": g.response_bound,
                 "horizon": g.horizon,
+                "weighting": None if g.weighting is None else g.weighting.tolist(),
+                "response_budget": g.response_budget,
                 "scale_bits": SCALE_BITS,
             },
         }
@@ -200,6 +224,8 @@ class Assignment:
                 g["block"], np.array(g["center"], dtype=float),
                 None if g["shape"] is None else np.array(g["shape"], dtype=float),
                 g["energy"], g["disturbance_bound"], g["response_bound"], g["horizon"],
+                None if g.get("weighting") is None else np.array(g["weighting"], dtype=float),
+                g.get("response_budget"),
             ),
         )  # fmt: skip
 

@@ -2,8 +2,11 @@
 
 The arithmetic is float64, every sum strictly left to right, no fused multiply-add: another language gets the same
 bits (docs/reference/wire.md). The order, step by step:
-e = Σ z_i²; w = min(1, left/e), left = E − spent; y_j = x⁺_j − Σ_i Θ_c[i,j]z_i; m = √Σ_r(Σ_c M[r,c]z_c)²;
-y ← y·(limit/‖y‖) where ‖y‖ > limit; S[i,k] += w·(z_i·z_k); C[i,j] += w·(z_i·y_j); then trunc(entry·2³⁰).
+t_r = Σ_c T[r,c]z_c (t = z where T is none); e = Σ t_i²; q = Σ_r(Σ_c M[r,c]z_c)²; w = min(1, (E − Σwe)/e,
+(E_M − Σwq)/q),
+a term with a zero below left out and a budget that is spent making w = 0; y_j = x⁺_j − Σ_i Θ_c[i,j]z_i;
+y ← y·(limit/‖y‖) where ‖y‖ > limit, limit = min(√q + C_w, Y); S[i,k] += w·(t_i·t_k); C[i,j] += w·(t_i·y_j);
+then trunc(entry·2³⁰).
 """
 
 from __future__ import annotations
@@ -81,32 +84,47 @@ def episode_sums(collection: Collection, states: Array, controls: Array) -> tupl
 def _weighted_sums(collection: Collection, states: Array, controls: Array) -> tuple[Array, Array]:
     p, n = collection.p, collection.n
     S, C = np.zeros((p, p)), np.zeros((p, n))
-    spent, budget = 0.0, collection.energy * SLACK
+    spent, spent_response = 0.0, 0.0
     for h in range(controls.shape[0]):
         z = np.concatenate([states[h], controls[h]])
-        size = float(ordered_sum(z * z))
-        left = budget - spent
-        if left <= 0.0 or size == 0.0:
+        t = z if collection.weighting is None else ordered_sum(collection.weighting * z)
+        size, reach = _square(t), 0.0
+        if collection.shape is not None:
+            reach = _square(ordered_sum(collection.shape * z))
+        w = _share(1.0, collection.energy, spent, size)
+        if collection.response_budget is not None:
+            w = _share(w, collection.response_budget, spent_response, reach)
+        if size == 0.0:
             w = 0.0
-        else:
-            w = min(1.0, left / size)
         spent += w * size
+        spent_response += w * reach
         y = states[h + 1] - ordered_sum(collection.center.T * z)
-        limit = response_limit(collection, z)
-        norm = math.sqrt(float(ordered_sum(y * y)))
+        limit = response_limit(collection, reach)
+        norm = math.sqrt(_square(y))
         if norm > limit:
             y = y * (limit / norm)
-        S += w * (z[:, None] * z[None, :])
-        C += w * (z[:, None] * y[None, :])
+        S += w * (t[:, None] * t[None, :])
+        C += w * (t[:, None] * y[None, :])
     return S, C
 
 
-def response_limit(collection: Collection, z: Array) -> float:
-    """What ‖y‖ is clipped to at this z."""
+def _square(v: Array) -> float:
+    return float(ordered_sum(v * v))
+
+
+def _share(w: float, budget: float, spent: float, size: float) -> float:
+    """The weight that what is left of a budget allows a step of this size."""
+    left = budget * SLACK - spent
+    if left <= 0.0:
+        return 0.0
+    return w if size == 0.0 else min(w, left / size)
+
+
+def response_limit(collection: Collection, reach: float) -> float:
+    """What ‖y‖ is clipped to where ‖Mz‖² = reach."""
     limit = math.inf
     if collection.shape is not None:
-        Mz = ordered_sum(collection.shape * z)
-        limit = (math.sqrt(float(ordered_sum(Mz * Mz))) + collection.disturbance_bound) * SLACK
+        limit = (math.sqrt(reach) + collection.disturbance_bound) * SLACK
     if collection.response_bound is not None:
         limit = min(limit, collection.response_bound * SLACK)
     return limit
