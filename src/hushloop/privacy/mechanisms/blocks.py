@@ -1,0 +1,82 @@
+"""One Gaussian release a block, under the block's own collection; μ-GDP by parallel composition, for ever."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from ...device import Collection
+from ...errors import InvalidInput
+from ..budget import Adjacency, Budget, Guarantee
+from ..noise import NoiseSource
+from ..release import Sums
+from ..sensitivity import NoiseScales, noise_scales, pair_sensitivity
+from .base import Array, Key, Memory, Noise, Step, sums_of
+from .promise import promise
+
+FACTOR: dict[Adjacency, float] = {"replace-one": math.sqrt(0.5), "zero-out": 2.0}
+"""The other adjacency's pair bound over the budget's, at most: 2Δ₀² ≤ Δ₁² ≤ 4Δ₀² for zero-out Δ₀, replace-one Δ₁."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A user lies in one block alone, so blocks share the budget without splitting it, and K need not be known."""
+
+    budget: Budget
+    name: str = "blocks"
+    kind: Literal["block", "prefix"] = "block"
+    fixed: bool = False
+    isotropic: bool = True
+
+    @cached_property
+    def mu(self) -> float:
+        """What one report may spend."""
+        return self.budget.mu
+
+    def scales(self, collection: Collection) -> NoiseScales:
+        return noise_scales(collection, self.mu, self.budget.adjacency)
+
+    def check(self, collection: Collection, scales: NoiseScales) -> None:
+        """Scales may be chosen per block, if only the block's own pair keeps within the budget."""
+        spent = pair_sensitivity(collection, 1 / scales.sigma_s, 1 / scales.sigma_c, self.budget.adjacency)
+        if spent > self.mu * (1 + 1e-9):
+            raise InvalidInput("scales", f"spend μ = {spent:.6g}", f"the budget has {self.mu:.6g}: add more noise")
+
+    def start(self, p: int, n: int) -> Memory:
+        return {"p": p, "n": n, "index": 0}
+
+    def keys(self, memory: Memory, users: int) -> tuple[Key, ...]:
+        return ((0, memory["index"]),)
+
+    def draw(self, source: NoiseSource, key: Key, p: int, n: int, scales: NoiseScales) -> Noise:
+        return Noise.drawn(source, key, p, n, scales, self.isotropic)
+
+    def release(self, memory: Memory, sums: Sums, noise: Mapping[Key, Noise]) -> Step:
+        index = memory["index"]
+        T1, T2 = noise[0, index].hide(*sums_of(sums.S, sums.C, memory["p"], memory["n"]))
+        return Step({**memory, "index": index + 1}, T1, T2, 1.0)
+
+    def skip(self, memory: Memory, sums: Sums) -> Memory:
+        return {**memory, "index": memory["index"] + 1}
+
+    def weights(self, ends: tuple[int, ...]) -> Array:
+        return np.eye(len(ends))
+
+    def guarantee(self, delta: float, adjacency: Adjacency) -> Guarantee:
+        mu = self.mu
+        asked: dict[Adjacency, float] = {"replace-one": mu, "zero-out": mu}
+        for key in asked:
+            if key != self.budget.adjacency:
+                asked[key] = mu * FACTOR[self.budget.adjacency] * (1 + 1e-6)
+        return promise(asked, self.budget, delta, adjacency)
+
+    def dump(self, memory: Memory) -> dict[str, Any]:
+        return dict(memory)
+
+    def load(self, value: Mapping[str, Any]) -> Memory:
+        return dict(value)

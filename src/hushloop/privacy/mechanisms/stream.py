@@ -1,0 +1,60 @@
+"""Simulation noise that is a function of (seed, number) alone, cheap for long streams, and many trials at once."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..noise import Pair
+from ..sensitivity import NoiseScales
+from .base import upper_index
+
+Array = NDArray[np.float64]
+RUN = 64
+"""Numbers that share one generator, since to make one costs more than to draw from it."""
+KEPT = 128
+
+
+@dataclass(frozen=True)
+class StreamNoise:
+    """Like `SeededNoise`, for simulations alone. With `trials` each draw has a leading axis of independent trials."""
+
+    seed: int
+    purpose: str = "stream"
+    trials: int | None = None
+    _runs: dict[tuple[int, int], Array] = field(default_factory=dict, compare=False, repr=False)
+
+    name = "numpy"
+    grid = False
+    description = (
+        "a seeded pseudo-random stream (numpy, Philox) in floating point: for simulations alone. Whoever knows the "
+        "seed can subtract the noise, so nobody is protected by it"
+    )
+
+    def draw(self, p: int, n: int, scales: NoiseScales, index: int, isotropic: bool = True) -> Pair:
+        upper, index_of = p * (p + 1) // 2, upper_index(p)
+        z = self._normals(index, upper + p * n)
+        off = scales.sigma_s / math.sqrt(2.0) * (1.0 + 2.0**-50) if isotropic else scales.sigma_s
+        spread = np.full((p, p), off)
+        np.fill_diagonal(spread, scales.sigma_s)
+        L = z[..., upper:] * scales.sigma_c
+        return z[..., :upper][..., index_of] * spread, L.reshape(*L.shape[:-1], p, n)
+
+    def _normals(self, index: int, size: int) -> Array:
+        if self.trials is not None:
+            return self._generator(index, size).standard_normal((self.trials, size))
+        run = (index // RUN, size)
+        if run not in self._runs:
+            if len(self._runs) >= KEPT:
+                self._runs.pop(next(iter(self._runs)))
+            self._runs[run] = self._generator(run[0], size).standard_normal((RUN, size))
+        row: Array = self._runs[run][index % RUN]
+        return row
+
+    def _generator(self, number: int, size: int) -> np.random.Generator:
+        key = np.random.SeedSequence(self.seed, spawn_key=(zlib.crc32(self.purpose.encode()), size, number))
+        return np.random.Generator(np.random.Philox(key))
