@@ -32,9 +32,7 @@ COMMANDS: dict[str, str] = {
 class RefusedError(click.ClickException):
     """What a user can mend: one line on standard error, no traceback."""
 
-    def __init__(self, why: HushloopError) -> None:
-        super().__init__(str(why))
-        self.exit_code = why.exit_code
+    exit_code = HushloopError.exit_code
 
     def show(self, file: Any = None) -> None:
         click.echo(f"error: {self.message}", file=file, err=file is None)
@@ -60,7 +58,7 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except HushloopError as why:
-            raise RefusedError(why) from why
+            raise RefusedError(str(why)) from why
 
 
 @click.group(

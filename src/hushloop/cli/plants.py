@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._common import load_problem, output_options, print_json, print_table, remark
+from ._common import load_problem, output_options, plain, print_json, print_table, remark
 
 if TYPE_CHECKING:
     from ..lq import Plant, Problem
@@ -132,10 +132,8 @@ def describe(value: Plant | Problem) -> dict[str, Any]:
         },
         "units": pr.units,
     }
-    from ._common import plain
-
-    plain_document: dict[str, Any] = plain(document)
-    return plain_document
+    readable: dict[str, Any] = plain(document)
+    return readable
 
 
 def print_description(document: dict[str, Any]) -> None:
@@ -143,8 +141,8 @@ def print_description(document: dict[str, Any]) -> None:
     if document["source"]:
         click.echo(f"source: {document['source']}")
     rows = [("states n", document["n"]), ("inputs d", document["d"]), ("horizon H", document["horizon"])]
-    for key in ("optimal_cost", "idle_cost", "nominal_cost", "spectral_radius"):
-        rows.append((key.replace("_", " "), "unknown" if document[key] is None else document[key]))
+    costs = ("optimal_cost", "idle_cost", "nominal_cost", "spectral_radius")
+    rows += [(key.replace("_", " "), "unknown" if document[key] is None else document[key]) for key in costs]
     rows += [(f"{t} {k}", v) for t in ("disturbance", "bounds") for k, v in document[t].items() if is_number(v)]
     rows += [(f"prior {k}", document["prior"][k]) for k in ("radius", "operator_radius")]
     print_table(("quantity", "value"), rows)

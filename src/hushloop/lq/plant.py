@@ -123,17 +123,57 @@ class Plant:
 
 
 def uncontrollable_modes(A: Array, B: Array) -> list[tuple[complex, Array]]:
-    """Left eigenvectors v of A with v'B = 0 (Hautus test), each with its eigenvalue; the real part of v is named."""
-    found: list[tuple[complex, Array]] = []
-    scale = max(1.0, float(np.abs(A).max()))
-    for value in np.linalg.eigvals(A):
-        pencil = np.hstack([A - value * np.eye(A.shape[0]), B])
-        left, singular, _ = np.linalg.svd(pencil)
-        if singular[-1] <= 1e-12 * scale and not any(abs(value - seen) < 1e-9 * scale for seen, _ in found):
-            v = left[:, -1].conj()
-            v = v / v[int(np.argmax(np.abs(v)))]
-            found.append((complex(value), np.real(v)))
+    """(eigenvalue, direction) of what no input reaches: v with v'B = 0 and v'A = λv', the real part of v named.
+
+    The reachable space is grown from B by A with relative tolerances after balancing, so the units of states and
+    inputs do not matter, and no eigenvalue has to be guessed first (a Hautus test misses defective ones).
+    """
+    scale = balancing(A, B)
+    A, B = A * scale / scale[:, None], B / scale[:, None]
+    reached = orthonormal(B / np.maximum(np.abs(B).max(axis=0), np.finfo(float).tiny))
+    fresh = reached
+    size = max(float(np.linalg.norm(A, 2)), np.finfo(float).tiny)
+    while fresh.shape[1] and reached.shape[1] < A.shape[0]:
+        step = A @ fresh / size
+        for _ in range(2):  # twice is enough
+            step = step - reached @ (reached.T @ step)
+        fresh = orthonormal(step)
+        reached = np.hstack([reached, fresh])
+    if reached.shape[1] == A.shape[0]:
+        return []
+    rest = np.linalg.svd(reached, full_matrices=True)[0][:, reached.shape[1] :]
+    values, left = np.linalg.eig((rest.T @ A @ rest).T)
+    found = []
+    for value, y in zip(values, left.T, strict=True):
+        v = (rest @ y) / scale
+        found.append((complex(value), np.real(v / v[int(np.argmax(np.abs(v)))])))
     return found
+
+
+def orthonormal(X: Array, tolerance: float = 1e-10) -> Array:
+    """A basis of the columns of X whose parts stand out from rounding."""
+    if not X.size:
+        return X[:, :0]
+    U, singular, _ = np.linalg.svd(X, full_matrices=False)
+    return np.ascontiguousarray(U[:, singular > tolerance])
+
+
+def balancing(A: Array, B: Array) -> Array:
+    """Powers of 2 (n,) for the states, so that each state drives others about as strongly as it is driven."""
+    n = A.shape[0]
+    scale = np.ones(n)
+    off = np.abs(A - np.diag(np.diag(A)))
+    inputs = np.abs(B)
+    for _ in range(20):
+        for i in range(n):
+            columns = (inputs / scale[:, None]).max(axis=0)
+            driven = float(np.sum(off[i] * scale) / scale[i])
+            driven += float(np.sum(inputs[i] / scale[i] / np.where(columns > 0, columns, 1.0)))
+            drives = float(np.sum(off[:, i] / scale) * scale[i])
+            if driven > 0:
+                ratio = driven / drives if drives > 0 else driven**2
+                scale[i] *= 2.0 ** np.clip(np.round(np.log2(ratio) / 2.0), -60, 60)
+    return scale
 
 
 def complex_text(value: complex) -> str:

@@ -254,7 +254,7 @@ def matrix(key: str, value: Any) -> Array:
 
 def line_of(text: str, path: str) -> int | None:
     """The line where a key stands: `path` is KEY at the top, or TABLE.KEY; a missing key has its table's line."""
-    head, _, key = path.rpartition(".")
+    head, _, _ = path.rpartition(".")
     current, table_line = "", None
     for i, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[\s*([\w\"'-]+)\s*\]", line):

@@ -28,6 +28,20 @@ class Units:
     dt: float
     dt_unit: str
 
+    def __post_init__(self) -> None:
+        for kind in ("state", "input"):
+            size = len(getattr(self, f"{kind}_names"))
+            for part in ("scale", "setpoint"):
+                key = f"{kind}_{part}"
+                values = np.asarray(getattr(self, key), dtype=float)
+                if values.shape != (size,) or not np.isfinite(values).all():
+                    raise InvalidInput(f"units.{key}", f"is {values.tolist()}", f"give {size} finite numbers")
+                if part == "scale" and (values <= 0).any():
+                    raise InvalidInput(f"units.{key}", f"is {values.tolist()}", "every scale must be above 0")
+                object.__setattr__(self, key, values)
+        if not (math.isfinite(self.dt) and self.dt > 0):
+            raise InvalidInput("units.dt", f"is {self.dt}", "give a finite number above 0")
+
 
 @dataclass(frozen=True)
 class About:

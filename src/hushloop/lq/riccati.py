@@ -66,7 +66,7 @@ def optimal_cost(problem: Problem, A: Array, B: Array, X1: Array | None = None) 
 def policy_cost(
     problem: Problem, A: Array, B: Array, K: Gains, X1: Array | None = None, excitation: float = 0.0
 ) -> float:
-    """Expected cost of u_h = K_h x_h + e_h, e_h a fair ±`excitation` in each input; exact while no control is clipped."""
+    """Expected cost of u_h = K_h x_h + e_h, e_h a fair ±`excitation` in each input; exact while nothing is clipped."""
     P = policy_matrices(A, B, problem.Q, problem.R, K)
     cost = _cost(P, problem.X1 if X1 is None else X1, problem.W)
     if excitation:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 
 from ...errors import HushloopError
 from ..plant import Plant
 from .literature import LITERATURE
+from .services import SERVICES
 
-BUILDERS: dict[str, Callable[[], Plant]] = {**LITERATURE}
+BUILDERS: dict[str, Callable[[], Plant]] = {**LITERATURE, **SERVICES}
 
 
 def names() -> tuple[str, ...]:
