@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ..device.report import GRID
 from ..errors import InvalidInput, MissingExtra
-from .release import Array, Sums
 from .sensitivity import NoiseScales
 
 UP = 1.0 + 2.0**-50
@@ -82,15 +81,6 @@ class ExactNoise:
         diagonal = discrete_gaussian(s, p)
         above = discrete_gaussian(off, p * (p - 1) // 2)
         return _symmetric(p, diagonal, above), discrete_gaussian(c, p * n).reshape(p, n)
-
-
-def noisy(sums: Sums, p: int, n: int, noise: Pair, grid: bool) -> tuple[Array, Array]:
-    """(T1, T2): exact sums plus noise. On the grid the addition is exact too, and rounding comes after it."""
-    if not grid:
-        S, C = sums.matrices(p, n)
-        return S + noise[0], C + noise[1]
-    upper = np.triu_indices(p)
-    return Sums(sums.users, sums.S + noise[0][upper], sums.C + noise[1].ravel()).matrices(p, n)
 
 
 def integer_scales(scales: NoiseScales, isotropic: bool) -> tuple[float, float, float]:
