@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..errors import HushloopError
 
 Array = NDArray[np.float64]
 
@@ -18,6 +22,136 @@ class Belief:
     shape: Array  # M (p, p)
     ball_center: Array  # Θ₀ (p, n)
     ball_radius: float
+
+    @staticmethod
+    def ball(center: Array, radius: float) -> Belief:
+        """The ball alone: what is believed before any release."""
+        return Belief(center, radius * np.eye(center.shape[0]), center, radius)
+
+    @cached_property
+    def axes(self) -> tuple[Array, Array]:
+        """Semi-axes m (p,), ascending, and their directions U (p, p), one a column: M = U diag(m) U'."""
+        m, U = np.linalg.eigh(self.shape)
+        return np.maximum(m, 0.0), U
+
+    @property
+    def semi_axes(self) -> Array:
+        """The p different lengths; each serves n directions, one a column of Θ."""
+        return self.axes[0]
+
+    @cached_property
+    def ball_matters(self) -> bool:
+        """Whether the ball can cut anything off the ellipsoid."""
+        reach = float(np.linalg.norm(self.center - self.ball_center)) + float(self.semi_axes[-1])
+        return reach > self.ball_radius
+
+    def coordinates(self, Theta: Array) -> Array:
+        """V in the eigenbasis: Θ = Θ_c + U diag(m) V. Infinite along an axis of length 0."""
+        m, U = self.axes
+        off = U.T @ (Theta - self.center)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            V = off / m[:, None]
+        return np.where(off == 0.0, 0.0, V)
+
+    def level(self, Theta: Array) -> float:
+        """tr((Θ−Θ_c)'M⁻²(Θ−Θ_c)): at most 1 inside the ellipsoid."""
+        return float(np.sum(self.coordinates(Theta) ** 2))
+
+    def contains(self, Theta: Array, slack: float = 1e-9) -> bool:
+        """Whether Θ lies in the ellipsoid and in the ball, up to a relative `slack`."""
+        inside = float(np.linalg.norm(Theta - self.ball_center)) <= self.ball_radius * (1.0 + slack)
+        return inside and self.level(Theta) <= 1.0 + slack
+
+    def project(self, Theta: Array) -> Array:
+        """The nearest point of the belief in Frobenius norm."""
+        from ..kernels.project_pair import project_rows
+
+        m, U = self.axes
+        c = np.ascontiguousarray(U.T @ (self.center - self.ball_center))
+        b = m[:, None] * (U.T @ (Theta - self.center))
+        V = np.empty_like(b)
+        if not project_rows(np.ascontiguousarray(b), c, m * m, m, self.ball_radius, V):
+            raise empty_belief()
+        return np.asarray(self.center + U @ (m[:, None] * V))
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether the ellipsoid and the ball do not meet: then something that was assumed is wrong."""
+        try:
+            nearest = self.project(self.ball_center)
+        except HushloopError:
+            return True
+        return float(np.linalg.norm(nearest - self.ball_center)) > self.ball_radius * (1.0 + 1e-9)
+
+    def radius_along(self, direction: Array) -> float:
+        """How far the ellipsoid reaches from its centre along a direction (p, n)."""
+        size = float(np.linalg.norm(direction))
+        level = self.level(self.center + direction / size)
+        return 0.0 if math.isinf(level) else 1.0 / math.sqrt(level)
+
+    def log_volume(self) -> float:
+        """ln of the ellipsoid's volume in R^{pn}; the ball is left out."""
+        p, n = self.center.shape
+        N = p * n
+        with np.errstate(divide="ignore"):
+            stretch = n * float(np.sum(np.log(self.semi_axes)))
+        return stretch + 0.5 * N * math.log(math.pi) - math.lgamma(0.5 * N + 1.0)
+
+    def sample(self, size: int, rng: np.random.Generator, tries: int = 200) -> Array:
+        """`size` draws (size, p, n), uniform in the ellipsoid; those outside the ball are drawn again.
+
+        After `tries` rounds what is still outside is pulled onto the nearest point of the belief.
+        """
+        out = self._draw(size, rng)
+        for _ in range(tries if self.ball_matters else 0):
+            bad = np.linalg.norm((out - self.ball_center).reshape(size, -1), axis=1) > self.ball_radius
+            if not bad.any():
+                return out
+            out[bad] = self._draw(int(bad.sum()), rng)
+        return np.stack([T if self.contains(T) else self.project(T) for T in out]) if self.ball_matters else out
+
+    def _draw(self, size: int, rng: np.random.Generator) -> Array:
+        p, n = self.center.shape
+        V = rng.normal(size=(size, p, n))
+        V /= np.linalg.norm(V.reshape(size, -1), axis=1)[:, None, None]
+        V *= rng.uniform(size=(size, 1, 1)) ** (1.0 / (p * n))
+        return np.asarray(self.center + self.shape @ V)
+
+    def covering(self) -> tuple[Array, Array]:
+        """(centre, shape) of one ellipsoid that holds the belief: the least trace of the squared axes among fusions.
+
+        Every convex combination κ·(ellipsoid) + (1−κ)·(ball) is an ellipsoid of the same form and holds both.
+        """
+        if not self.ball_matters:
+            return self.center, self.shape
+        m, U = self.axes
+        c = U.T @ (self.center - self.ball_center)
+        best = (self.ball_radius**2 * m.size, self.ball_center, self.ball_radius * np.eye(m.size))
+        if float(m @ m) < best[0]:
+            best = (float(m @ m), self.center, self.shape)
+        if m[0] > 0.0:
+            for kappa in (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98):
+                center, axes = _fused(kappa, m, c, self.ball_radius)
+                trace = float(axes @ axes)
+                if trace < best[0]:
+                    best = (trace, self.ball_center + U @ center, (U * axes) @ U.T)
+        return best[1], best[2]
+
+
+def _fused(kappa: float, m: Array, c: Array, r: float) -> tuple[Array, Array]:
+    """κ·Σ‖x_i−c_i‖²/m_i² + (1−κ)·‖x‖²/r² ≤ 1 as centre and axes; a squared level below 0 becomes a point."""
+    pull, hold = kappa / m**2, (1.0 - kappa) / r**2
+    center = (pull / (pull + hold))[:, None] * c
+    level = 1.0 - float(np.sum((pull * hold / (pull + hold))[:, None] * c**2))
+    return center, np.sqrt(max(level, 0.0) / (pull + hold))
+
+
+def empty_belief() -> HushloopError:
+    """The error for an ellipsoid and a ball that do not meet."""
+    return HushloopError(
+        "the belief is empty: the ellipsoid and the prior ball do not meet; "
+        "the prior radius, the disturbance bound or the noise scales must be wrong for these data"
+    )
 
 
 @dataclass(frozen=True, eq=False)
