@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .episodes import SLACK, UNITS, EpisodeSums, Law, law_codes
+from .episode_chunk import SLACK, UNITS
+from .episodes import EpisodeSums, Law, law_codes
 from .reference_streams import draw, signs
 from .streams import DISTURBANCE, START
 

@@ -1,0 +1,234 @@
+"""Optimal cost, its gradient, gains and policy costs of many systems at once, eight side by side as lane vectors.
+
+Every system is Θ = [A, B]' (p, n); Q, R, X₁ and W are shared. Lane arrays are described in `optimistic_lanes`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .optimistic_cost import lane_cost_gradient, workspace_size
+from .optimistic_lanes import LANES, lane_array, load, root, splat, store
+
+Array = NDArray[np.float64]
+
+room_jit = njit(cache=True, nogil=True, error_model="numpy")
+lane_jit = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+
+
+def value_and_gradient(Theta: Array, Q: Array, R: Array, X1: Array, W: Array, horizon: int) -> tuple[Array, Array]:
+    """(J* (N,), ∂J*/∂Θ (N, p, n)) of Theta (N, p, n)."""
+    Theta, Q, R, X1, W = _plain(Theta, Q, R, X1, W)
+    count, p, n = Theta.shape
+    J, G = np.empty(count), np.empty((count, p, n))
+    T, g, work = lane_array(p * n), lane_array(p * n), lane_array(workspace_size(n, p - n, horizon))
+    _values_and_gradients(Theta, Q, R, X1, W, horizon, J, G, T, g, lane_array(1), work)
+    return J, G
+
+
+def value(Theta: Array, Q: Array, R: Array, X1: Array, W: Array, horizon: int) -> Array:
+    """J* (N,) of Theta (N, p, n)."""
+    Theta, Q, R, X1, W = _plain(Theta, Q, R, X1, W)
+    count, p, n = Theta.shape
+    J = np.empty(count)
+    _solve(Theta, Q, R, X1, W, horizon, False, J, np.empty((0, 0, p - n, n)), *_solve_space(p, n))
+    return J
+
+
+def gains(Theta: Array, Q: Array, R: Array, horizon: int) -> Array:
+    """Optimal gains (N, H, d, n) of Theta (N, p, n)."""
+    Theta, Q, R = _plain(Theta, Q, R)
+    count, p, n = Theta.shape
+    K = np.empty((count, horizon, p - n, n))
+    zero = np.zeros((n, n))
+    _solve(Theta, Q, R, zero, zero, horizon, True, np.empty(count), K, *_solve_space(p, n))
+    return K
+
+
+def policy_cost(Theta: Array, K: Array, Q: Array, R: Array, X1: Array, W: Array, excitation: float = 0.0) -> Array:
+    """Costs (N, M) of the linear policies K (M, H, d, n), with a fair ±excitation in each input, on Theta (N, p, n)."""
+    Theta, K, Q, R, X1, W = _plain(Theta, K, Q, R, X1, W)
+    count, p, n = Theta.shape
+    many, horizon, d, _ = K.shape
+    J = np.empty((count, many))
+    stage = Q + np.einsum("mhai,ab,mhbj->mhij", K, R, K)
+    _policies(Theta, K, stage, X1, W, excitation**2, lane_array(p * n), lane_array(n * n), lane_array(2 * n * n), J)
+    return J + excitation**2 * horizon * np.trace(R)
+
+
+def _plain(*arrays: Array) -> tuple[Array, ...]:
+    """In one layout, so that each kernel is compiled once."""
+    return tuple(np.ascontiguousarray(a, dtype=np.float64) for a in arrays)
+
+
+def _solve_space(p: int, n: int) -> tuple[Array, Array, Array, Array, Array]:
+    d = p - n
+    return lane_array(p * n), lane_array(n * n), lane_array(n * p), lane_array(d * d), lane_array(d * n)
+
+
+@lane_jit
+def _gather(Theta, first, active, T):  # type: ignore[no-untyped-def]
+    """Systems first..first+active−1 into the lanes of T; the last one fills what is left."""
+    _, p, n = Theta.shape
+    for i in range(p):
+        for j in range(n):
+            for l in range(LANES):
+                T[(i * n + j) * LANES + l] = Theta[first + min(l, active - 1), i, j]
+
+
+@room_jit
+def _values_and_gradients(Theta, Q, R, X1, W, horizon, J, G, T, g, cost, work):  # type: ignore[no-untyped-def]
+    count, p, n = Theta.shape
+    for first in range(0, count, LANES):
+        active = min(LANES, count - first)
+        _gather(Theta, first, active, T)
+        lane_cost_gradient(T, g, cost, Q, R, X1, W, horizon, n, p - n, work)
+        for l in range(active):
+            J[first + l] = cost[l]
+            for i in range(p):
+                for j in range(n):
+                    G[first + l, i, j] = g[(i * n + j) * LANES + l]
+
+
+@lane_jit
+def _optimal_step(T, n, d, Q, R, P, F, S, K):  # type: ignore[no-untyped-def]
+    """K = −(R + B'PB)⁻¹B'PA by Cholesky, then P ← Q + A'P(A + BK). F (n, p), S (d, d), K (d, n) are lanes."""
+    p = n + d
+    for i in range(n):  # F = P [A, B]
+        for j in range(p):
+            s = load(P, i * n) * load(T, j * n)
+            for k in range(1, n):
+                s = s + load(P, i * n + k) * load(T, j * n + k)
+            store(F, i * p + j, s)
+    for a in range(d):
+        for b in range(a + 1):
+            s = splat(R[a, b])
+            for k in range(n):
+                s = s + load(T, (n + a) * n + k) * load(F, k * p + n + b)
+            for k in range(b):
+                s = s - load(S, a * d + k) * load(S, b * d + k)
+            if a == b:  # the diagonal holds 1/L[a, a]
+                store(S, a * d + a, splat(1.0) / root(s))
+            else:
+                store(S, a * d + b, s * load(S, b * d + b))
+    for j in range(n):
+        for a in range(d):
+            s = splat(0.0)
+            for k in range(n):
+                s = s - load(T, (n + a) * n + k) * load(F, k * p + j)
+            for k in range(a):
+                s = s - load(S, a * d + k) * load(K, k * n + j)
+            store(K, a * n + j, s * load(S, a * d + a))
+        for a in range(d - 1, -1, -1):
+            s = load(K, a * n + j)
+            for k in range(a + 1, d):
+                s = s - load(S, k * d + a) * load(K, k * n + j)
+            store(K, a * n + j, s * load(S, a * d + a))
+        for i in range(n):  # column j of P(A + BK), over PA
+            s = load(F, i * p + j)
+            for a in range(d):
+                s = s + load(F, i * p + n + a) * load(K, a * n + j)
+            store(F, i * p + j, s)
+    for i in range(n):
+        for j in range(i + 1):
+            s = splat(Q[i, j])
+            for k in range(n):
+                s = s + load(T, i * n + k) * load(F, k * p + j)
+            store(P, i * n + j, s)
+            store(P, j * n + i, s)
+
+
+@lane_jit
+def _trace(P, W, n):  # type: ignore[no-untyped-def]
+    s = splat(0.0)
+    for i in range(n):
+        for j in range(n):
+            s = s + load(P, i * n + j) * splat(W[i, j])
+    return s
+
+
+@room_jit
+def _solve(Theta, Q, R, X1, W, horizon, keep, J, gains, T, P, F, S, K):  # type: ignore[no-untyped-def]
+    count, p, n = Theta.shape
+    d = p - n
+    cost = P[:LANES]
+    for first in range(0, count, LANES):
+        active = min(LANES, count - first)
+        _gather(Theta, first, active, T)
+        for i in range(n * n):
+            store(P, i, splat(0.0))
+        total = splat(0.0)
+        for h in range(horizon - 1, -1, -1):
+            total = total + _trace(P, W, n)
+            _optimal_step(T, n, d, Q, R, P, F, S, K)
+            if keep:
+                for l in range(active):
+                    for a in range(d):
+                        for j in range(n):
+                            gains[first + l, h, a, j] = K[(a * n + j) * LANES + l]
+        total = total + _trace(P, X1, n)
+        store(cost, 0, total)
+        for l in range(active):
+            J[first + l] = cost[l]
+
+
+@room_jit
+def _policies(Theta, gains, stage, X1, W, excitation_sq, T, P, LY, J):  # type: ignore[no-untyped-def]
+    count, p, n = Theta.shape
+    many, horizon, d, _ = gains.shape
+    L, Y = LY[: n * n * LANES], LY[n * n * LANES :]
+    for first in range(0, count, LANES):
+        active = min(LANES, count - first)
+        _gather(Theta, first, active, T)
+        for m in range(many):
+            for i in range(n * n):
+                store(P, i, splat(0.0))
+            total = splat(0.0)
+            for h in range(horizon - 1, -1, -1):
+                total = total + _trace(P, W, n)
+                if excitation_sq != 0.0:
+                    total = total + splat(excitation_sq) * _input_price(T, n, d, P)
+                _policy_step(T, n, d, gains[m, h], stage[m, h], P, L, Y)
+            total = total + _trace(P, X1, n)
+            store(L, 0, total)
+            for l in range(active):
+                J[first + l, m] = L[l]
+
+
+@lane_jit
+def _input_price(T, n, d, P):  # type: ignore[no-untyped-def]
+    """tr(B'PB)."""
+    s = splat(0.0)
+    for a in range(d):
+        for i in range(n):
+            row = splat(0.0)
+            for j in range(n):
+                row = row + load(P, i * n + j) * load(T, (n + a) * n + j)
+            s = s + row * load(T, (n + a) * n + i)
+    return s
+
+
+@lane_jit
+def _policy_step(T, n, d, K, stage, P, L, Y):  # type: ignore[no-untyped-def]
+    """P ← stage + (A + BK)'P(A + BK)."""
+    for i in range(n):
+        for j in range(n):
+            s = load(T, j * n + i)
+            for a in range(d):
+                s = s + load(T, (n + a) * n + i) * splat(K[a, j])
+            store(L, i * n + j, s)
+    for i in range(n):
+        for j in range(n):
+            s = load(P, i * n) * load(L, j)
+            for k in range(1, n):
+                s = s + load(P, i * n + k) * load(L, k * n + j)
+            store(Y, i * n + j, s)
+    for i in range(n):
+        for j in range(i + 1):
+            s = splat(stage[i, j])
+            for k in range(n):
+                s = s + load(L, k * n + i) * load(Y, k * n + j)
+            store(P, i * n + j, s)
+            store(P, j * n + i, s)
