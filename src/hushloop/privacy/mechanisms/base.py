@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -152,17 +152,18 @@ def load_sums(value: Mapping[str, Any]) -> Sums:
     return Sums(value["users"], np.array(value["S"], dtype=object), np.array(value["C"], dtype=object))
 
 
+def same_collection(one: Collection, other: Collection) -> bool:
+    """Equal in everything but the block's number."""
+    if one is other:
+        return True
+    return {**dump_collection(one), "block": 0} == {**dump_collection(other), "block": 0}
+
+
 def dump_collection(collection: Collection) -> dict[str, Any]:
-    value = {key: getattr(collection, key) for key in _COLLECTION}
-    value["center"] = collection.center.tolist()
-    value["shape"] = None if collection.shape is None else collection.shape.tolist()
-    return value
+    value = {field.name: getattr(collection, field.name) for field in fields(collection)}
+    return {key: entry.tolist() if isinstance(entry, np.ndarray) else entry for key, entry in value.items()}
 
 
 def load_collection(value: Mapping[str, Any]) -> Collection:
-    shape = value["shape"]
-    arrays = {"center": np.array(value["center"]), "shape": None if shape is None else np.array(shape)}
-    return Collection(**{**value, **arrays})
-
-
-_COLLECTION = ("block", "energy", "disturbance_bound", "response_bound", "horizon")
+    entries: dict[str, Any] = {k: np.array(v) if isinstance(v, list) else v for k, v in value.items()}
+    return Collection(**entries)

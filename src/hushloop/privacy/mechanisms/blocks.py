@@ -12,7 +12,7 @@ import numpy as np
 
 from ...device import Collection
 from ...errors import InvalidInput
-from ..budget import Adjacency, Budget, Guarantee
+from ..budget import Adjacency, Budget, Guarantee, other
 from ..noise import NoiseSource
 from ..release import Sums
 from ..sensitivity import NoiseScales, noise_scales, pair_sensitivity
@@ -43,9 +43,16 @@ class Blocks:
 
     def check(self, collection: Collection, scales: NoiseScales) -> None:
         """Scales may be chosen per block, if only the block's own pair keeps within the budget."""
-        spent = pair_sensitivity(collection, 1 / scales.sigma_s, 1 / scales.sigma_c, self.budget.adjacency)
-        if spent > self.mu * (1 + 1e-9):
-            raise InvalidInput("scales", f"spend μ = {spent:.6g}", f"the budget has {self.mu:.6g}: add more noise")
+        asked = self.budget.adjacency
+        for adjacency, allowed in ((asked, self.mu * (1 + 1e-9)), (other(asked), self._other)):
+            spent = pair_sensitivity(collection, 1 / scales.sigma_s, 1 / scales.sigma_c, adjacency)
+            if spent > allowed:
+                raise InvalidInput("scales", f"spend μ = {spent:.6g}", f"{allowed:.6g} is allowed: add more noise")
+
+    @property
+    def _other(self) -> float:
+        """μ under the other adjacency, whatever collections are still to come."""
+        return self.mu * FACTOR[self.budget.adjacency] * (1 + 1e-6)
 
     def start(self, p: int, n: int) -> Memory:
         return {"p": p, "n": n, "index": 0}
@@ -68,12 +75,8 @@ class Blocks:
         return np.eye(len(ends))
 
     def guarantee(self, delta: float, adjacency: Adjacency) -> Guarantee:
-        mu = self.mu
-        asked: dict[Adjacency, float] = {"replace-one": mu, "zero-out": mu}
-        for key in asked:
-            if key != self.budget.adjacency:
-                asked[key] = mu * FACTOR[self.budget.adjacency] * (1 + 1e-6)
-        return promise(asked, self.budget, delta, adjacency)
+        mus = {self.budget.adjacency: self.mu, other(self.budget.adjacency): self._other}
+        return promise(mus, delta, adjacency, self.budget.participations, self.budget)
 
     def dump(self, memory: Memory) -> dict[str, Any]:
         return dict(memory)

@@ -24,6 +24,7 @@ from .base import (
     dump_sums,
     load_collection,
     load_sums,
+    same_collection,
 )
 
 
@@ -242,12 +243,6 @@ class Block:
         block._noise = {(key[0], key[1]): Noise.from_dict(noise) for key, noise in value["noise"]}
         block._sums = load_sums(value["sums"])
         return block
-
-
-def same_collection(one: Collection, other: Collection) -> bool:
-    """Equal in everything but the block's number."""
-    a, b = dump_collection(one), dump_collection(other)
-    return {**a, "block": 0} == {**b, "block": 0}
 
 
 def _well_formed(report: Report, collection: Collection) -> tuple[Any, Any]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from ..accounting import epsilon_of
+from ..accounting import epsilon_of, for_participations
 from ..budget import Adjacency, Budget, Guarantee, other
 
 
-def promise(mus: dict[Adjacency, float], budget: Budget, delta: float, adjacency: Adjacency) -> Guarantee:
-    """A person with P reports spends P·μ. At the budget's own terms ε is never above what was asked."""
-    P = budget.participations
+def promise(
+    mus: dict[Adjacency, float], delta: float, adjacency: Adjacency, participations: int, asked: Budget | None = None
+) -> Guarantee:
+    """A person with P reports spends P·μ. Where `asked` was met, ε at its own terms is never printed above it."""
     epsilons: dict[Adjacency, float] = {}
     for key, mu in mus.items():
-        epsilons[key] = epsilon_of(P * mu, delta)
-        if key == budget.adjacency and delta == budget.delta and mu <= budget.mu:
-            epsilons[key] = min(epsilons[key], budget.epsilon)
-    also = other(adjacency)
-    return Guarantee(adjacency, epsilons[adjacency], delta, P * mus[adjacency], {also: epsilons[also]})
+        epsilons[key] = epsilon_of(for_participations(mu, participations), delta)
+        if asked is not None and key == asked.adjacency and delta == asked.delta and mu <= asked.mu:
+            epsilons[key] = min(epsilons[key], asked.epsilon)
+    mu = for_participations(mus[adjacency], participations)
+    return Guarantee(adjacency, epsilons[adjacency], delta, mu, {other(adjacency): epsilons[other(adjacency)]})

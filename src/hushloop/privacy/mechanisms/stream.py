@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +37,11 @@ class StreamNoise:
     )
 
     def draw(self, p: int, n: int, scales: NoiseScales, index: int, isotropic: bool = True) -> Pair:
-        upper, index_of = p * (p + 1) // 2, upper_index(p)
+        upper = p * (p + 1) // 2
         z = self._normals(index, upper + p * n)
-        off = scales.sigma_s / math.sqrt(2.0) * (1.0 + 2.0**-50) if isotropic else scales.sigma_s
-        spread = np.full((p, p), off)
-        np.fill_diagonal(spread, scales.sigma_s)
         L = z[..., upper:] * scales.sigma_c
-        return z[..., :upper][..., index_of] * spread, L.reshape(*L.shape[:-1], p, n)
+        N = z[..., upper_index(p)] * _spread(p, scales.sigma_s, isotropic)
+        return N, L.reshape(*L.shape[:-1], p, n)
 
     def _normals(self, index: int, size: int) -> Array:
         if self.trials is not None:
@@ -58,3 +57,11 @@ class StreamNoise:
     def _generator(self, number: int, size: int) -> np.random.Generator:
         key = np.random.SeedSequence(self.seed, spawn_key=(zlib.crc32(self.purpose.encode()), size, number))
         return np.random.Generator(np.random.Philox(key))
+
+
+@lru_cache(maxsize=256)
+def _spread(p: int, sigma_s: float, isotropic: bool) -> Array:
+    """Standard deviation of each entry of N."""
+    out = np.full((p, p), sigma_s / math.sqrt(2.0) * (1.0 + 2.0**-50) if isotropic else sigma_s)
+    np.fill_diagonal(out, sigma_s)
+    return out
