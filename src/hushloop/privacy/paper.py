@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from ..device import Collection
 from ..errors import InvalidInput
 from ..lq import Problem
-from .accounting import UP, epsilon_of, for_participations
-from .budget import ADJACENCIES, Adjacency, Budget, Guarantee, other
-from .sensitivity import NoiseScales, pair_sensitivity
+from .accounting import UP
+from .budget import Budget, Guarantee
+from .mechanisms.tree import Tree
+from .sensitivity import NoiseScales
 
 
 @dataclass(frozen=True)
@@ -75,25 +76,15 @@ def paper_collection(problem: Problem) -> Collection:
     )  # fmt: skip
 
 
-def paper_mu(problem: Problem, constants: PaperConstants, adjacency: Adjacency) -> float:
-    """μ that one report spends: each of its m nodes sees the pair (S, C) under noise of scale (σ₁, σ₂).
+def paper_tree(problem: Problem, budget: Budget, users: int) -> Tree:
+    """The two counters with the printed noise. Each of the m nodes of a report sees the pair (S, C).
 
     Mirrored noise sees √Σ_{i≤j}(ΔS_ij)², which is at most ‖ΔS‖, with equality where ΔS is diagonal.
     """
-    sigma = constants.sigma
-    node = pair_sensitivity(paper_collection(problem), 1.0 / sigma.sigma_s, 1.0 / sigma.sigma_c, adjacency)
-    return math.sqrt(constants.depth) * node * UP
+    sigma = paper_constants(problem, budget, users).sigma
+    return Tree.printed(paper_collection(problem), sigma, users, budget.participations)
 
 
 def paper_guarantee(problem: Problem, budget: Budget, users: int) -> Guarantee:
     """What the printed noise truly keeps for one person, at the printed δ, under each adjacency."""
-    constants = paper_constants(problem, budget, users)
-    mu: dict[str, float] = {}
-    for key in ADJACENCIES:
-        adjacency: Adjacency = "zero-out" if key == "zero-out" else "replace-one"
-        mu[key] = for_participations(paper_mu(problem, constants, adjacency), budget.participations)
-    epsilon = {key: epsilon_of(value, budget.delta) for key, value in mu.items()}
-    also = other(budget.adjacency)
-    return Guarantee(
-        budget.adjacency, epsilon[budget.adjacency], budget.delta, mu[budget.adjacency], {also: epsilon[also]}
-    )
+    return paper_tree(problem, budget, users).guarantee(budget.delta, budget.adjacency)
