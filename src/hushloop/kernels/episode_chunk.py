@@ -1,263 +1,261 @@
-"""The compiled loop of `episodes`: LANES users side by side through one episode each, then exact sums of their reports."""
+"""The compiled loop of `episodes`: LANES users side by side, each through one episode, then exact sums of the reports."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .streams import DISTURBANCE, FIXED, LANES, START, draw, draw_signs, room_jit
+from .lanes import (
+    LANES,
+    arithmetic_high,
+    choose,
+    lane_jit,
+    load,
+    numbers,
+    room_jit,
+    root,
+    splat,
+    store,
+    truncate,
+)
+from .streams import DISTURBANCE, START, draw, refill_signs, rescale, sign, squared_norm
 
 UNITS = 2.0**30
 SLACK = 1.0 - 2.0**-34
 """As 2^SCALE_BITS and SLACK in `device.assignment`, which lies above this room."""
-FLOATS, COUNTS = 6, 2
-LOW_LIMB = 0xFFFFFFFF
+FLOATS = 6
+"""Σ cost, Σ cost², Σ other, Σ other², Σ cost·other, Σ of weights."""
+COUNTS = 2
+"""Cut controls, clipped responses."""
+LOW_LIMB = np.uint64(0xFFFFFFFF)
 
 
-@room_jit
-def _clear(V):  # type: ignore[no-untyped-def]
-    for i in range(V.shape[0]):
-        for l in range(LANES):
-            V[i, l] = 0.0
+@lane_jit
+def _row(M, i, V, columns):  # type: ignore[no-untyped-def]
+    """Σ_j M[i, j] V[j], from left to right."""
+    total = splat(0.0)
+    for j in range(columns):
+        total = total + M[i, j] * load(V, j)
+    return total
 
 
-@room_jit
-def _multiply_add(M, X, out):  # type: ignore[no-untyped-def]
-    """out += M X, each entry from left to right."""
-    for i in range(M.shape[0]):
-        for j in range(M.shape[1]):
-            m = M[i, j]
-            for l in range(LANES):
-                out[i, l] += m * X[j, l]
+@lane_jit
+def _cut(V, first, last, limit):  # type: ignore[no-untyped-def]
+    """Shorten V[first:last] to the length `limit`; where it was longer."""
+    norm = root(squared_norm(V, first, last))
+    over = norm > limit
+    rescale(V, first, last, choose(over, limit / norm, 1.0))
+    return over
 
 
-@room_jit
-def _norm(V, out):  # type: ignore[no-untyped-def]
-    for l in range(LANES):
-        out[l] = 0.0
-    for i in range(V.shape[0]):
-        for l in range(LANES):
-            out[l] += V[i, l] * V[i, l]
-    for l in range(LANES):
-        out[l] = np.sqrt(out[l])
+@lane_jit
+def _control(K, Z, excitation, signs_at, words, seed, users, box, low, high, limit):  # type: ignore[no-untyped-def]
+    """The controls behind the state in Z, excited, then cut to the box and the ball; where either cut."""
+    d, n = K.shape
+    changed = splat(0.0)
+    for i in range(d):
+        u = _row(K, i, Z, n)
+        if excitation != 0.0:
+            bit = np.uint64(signs_at + i)
+            refill_signs(seed, users, bit, words)
+            u = u + excitation * sign(words, bit)
+        if box:
+            changed = choose((u < low[i]) | (u > high[i]), 1.0, changed)
+            u = choose(u < low[i], low[i], u)
+            u = choose(u > high[i], high[i], u)
+        store(Z, n + i, u)
+    over = _cut(Z, n, n + d, limit)
+    return choose(over, 1.0, changed)
 
 
-@room_jit
-def _clip_control(U, limit, box, low, high, tmp, cut, clipped):  # type: ignore[no-untyped-def]
-    for l in range(LANES):
-        cut[l] = 0
-    if box:
-        for i in range(U.shape[0]):
-            a, b = low[i], high[i]
-            for l in range(LANES):
-                u = U[i, l]
-                v = a if u < a else u
-                v = b if v > b else v
-                cut[l] = cut[l] | (v < u) | (v > u)
-                U[i, l] = v
-    _norm(U, tmp)
-    for l in range(LANES):
-        over = tmp[l] > limit
-        cut[l] = cut[l] | over
-        tmp[l] = limit / tmp[l] if over else 1.0
-        clipped[l] += cut[l]
-    for i in range(U.shape[0]):
-        for l in range(LANES):
-            U[i, l] *= tmp[l]
+@lane_jit
+def _draw(seed, users, step, purpose, law, args, scale, V, trial, out):  # type: ignore[no-untyped-def]
+    """out += scale · draw."""
+    n = V.size // LANES
+    draw(seed, users, np.uint64(step), purpose, law, args, n, V, trial)
+    for i in range(n):
+        total = load(out, i)
+        if scale.shape[0]:
+            for j in range(n):
+                total = total + scale[i, j] * load(V, j)
+        else:
+            total = total + load(V, i)
+        store(out, i, total)
 
 
-@room_jit
-def _quadratic(weights, Z, first, last, cost):  # type: ignore[no-untyped-def]
-    for i in range(first, last):
-        for k in range(i, last):
-            q = weights[i, k]
-            for l in range(LANES):
-                cost[l] += q * (Z[i, l] * Z[k, l])
+@lane_jit
+def _advance(A, B, Z, X):  # type: ignore[no-untyped-def]
+    """X = A x + B u."""
+    n, d = B.shape
+    for i in range(n):
+        total = _row(A, i, Z, n)
+        for j in range(d):
+            total = total + B[i, j] * load(Z, n + j)
+        store(X, i, total)
 
 
-@room_jit
-def _weights(Z, budget, spent, w, weight):  # type: ignore[no-untyped-def]
-    """w = min(1, left/‖z‖²), and 0 once the budget is spent."""
-    for l in range(LANES):
-        w[l] = 0.0
-    for i in range(Z.shape[0]):
-        for l in range(LANES):
-            w[l] += Z[i, l] * Z[i, l]
-    for l in range(LANES):
-        size = w[l]
-        left = budget - spent[l]
-        share = left / size
-        share = share if share < 1.0 else 1.0
-        share = 0.0 if (left <= 0.0) | (size == 0.0) else share
-        spent[l] += share * size
-        w[l] = share
-        weight[l] += share
+@lane_jit
+def _stage_cost(weights, Z, n, p):  # type: ignore[no-untyped-def]
+    total = splat(0.0)
+    for i in range(p):
+        for k in range(i, n if i < n else p):
+            total = total + weights[i, k] * (load(Z, i) * load(Z, k))
+    return total
 
 
-@room_jit
-def _response(Z, X, center, has_shape, shape, disturbance_bound, ceiling, Y, MZ, limit, norm, clips):  # type: ignore[no-untyped-def]
-    """y = x⁺ − Θ_c'z, clipped to ‖Mz‖ + C_w and to the ceiling."""
+@lane_jit
+def _response(Z, X, center, has_shape, shape, disturbance_bound, ceiling, Y):  # type: ignore[no-untyped-def]
+    """Y = x⁺ − Θ_c'z, cut to ‖Mz‖ + C_w and to the ceiling; where it was cut."""
     p, n = center.shape
     for j in range(n):
-        for l in range(LANES):
-            norm[l] = 0.0
+        total = splat(0.0)
         for i in range(p):
-            c = center[i, j]
-            for l in range(LANES):
-                norm[l] += c * Z[i, l]
-        for l in range(LANES):
-            Y[j, l] = X[j, l] - norm[l]
+            total = total + center[i, j] * load(Z, i)
+        store(Y, j, load(X, j) - total)
+    limit = splat(ceiling)
     if has_shape:
-        _clear(MZ)
-        _multiply_add(shape, Z, MZ)
-        _norm(MZ, limit)
-        for l in range(LANES):
-            v = (limit[l] + disturbance_bound) * SLACK
-            limit[l] = ceiling if ceiling < v else v
-    else:
-        for l in range(LANES):
-            limit[l] = ceiling
-    _norm(Y, norm)
-    for l in range(LANES):
-        over = norm[l] > limit[l]
-        clips[l] += over
-        norm[l] = limit[l] / norm[l] if over else 1.0
-    for j in range(n):
-        for l in range(LANES):
-            Y[j, l] *= norm[l]
+        total = splat(0.0)
+        for i in range(p):
+            entry = _row(shape, i, Z, p)
+            total = total + entry * entry
+        own = (root(total) + disturbance_bound) * SLACK
+        limit = choose(limit < own, limit, own)
+    return _cut(Y, 0, n, limit)
 
 
-@room_jit
-def _accumulate(Z, Y, w, S):  # type: ignore[no-untyped-def]
-    p, n = Z.shape[0], Y.shape[0]
+@lane_jit
+def _accumulate(Z, Y, w, p, n, S):  # type: ignore[no-untyped-def]
     m = 0
     for i in range(p):
+        z = load(Z, i)
         for k in range(i, p):
-            for l in range(LANES):
-                S[m, l] += w[l] * (Z[i, l] * Z[k, l])
+            store(S, m, load(S, m) + w * (z * load(Z, k)))
             m += 1
     for i in range(p):
+        z = load(Z, i)
         for j in range(n):
-            for l in range(LANES):
-                S[m, l] += w[l] * (Z[i, l] * Y[j, l])
+            store(S, m, load(S, m) + w * (z * load(Y, j)))
             m += 1
 
 
-@room_jit
-def _fold(S, finite, active, limbs):  # type: ignore[no-untyped-def]
-    """Add the grid units of the first `active` lanes, toward zero, in two limbs; what is not finite counts as zeros."""
-    for l in range(LANES):
-        finite[l] = 1
-    for m in range(S.shape[0]):
-        for l in range(LANES):
-            v = S[m, l] * UNITS
-            finite[l] = finite[l] & (v - v == 0.0)
-    for m in range(S.shape[0]):
-        low, high = 0, 0
-        for l in range(active):
-            units = np.int64(S[m, l] * UNITS) if finite[l] else 0
-            low += units & LOW_LIMB
-            high += units >> 32
-        limbs[0, m] += low
-        limbs[1, m] += high
+@lane_jit
+def _fold(S, count, active, limbs):  # type: ignore[no-untyped-def]
+    """Add the grid units of the active lanes, toward zero, in two limbs; a report that is not finite counts as zeros."""
+    good = active
+    for m in range(count):
+        v = load(S, m) * UNITS
+        good = good & (v - v == 0.0)
+    for m in range(count):
+        units = truncate(choose(good, load(S, m) * UNITS, 0.0))
+        store(limbs, 2 * m, load(limbs, 2 * m) + (units & LOW_LIMB))
+        store(limbs, 2 * m + 1, load(limbs, 2 * m + 1) + arithmetic_high(units))
 
 
-@room_jit
-def _draw_state(seed, first, step, purpose, law, args, scale, center, V, out, size, trial, done):  # type: ignore[no-untyped-def]
-    """out = center + scale·draw, rows of the state."""
-    n = center.size
-    draw(seed, first, step, purpose, law, args, n, V, size, trial, done)
-    for i in range(n):
+@lane_jit
+def _tally(cost, other, weight, cut, clips, active, totals):  # type: ignore[no-untyped-def]
+    """Add the active lanes' costs, their products, weights and counts."""
+    store(totals, 0, load(totals, 0) + choose(active, cost, 0.0))
+    store(totals, 1, load(totals, 1) + choose(active, cost * cost, 0.0))
+    store(totals, 2, load(totals, 2) + choose(active, other, 0.0))
+    store(totals, 3, load(totals, 3) + choose(active, other * other, 0.0))
+    store(totals, 4, load(totals, 4) + choose(active, cost * other, 0.0))
+    store(totals, 5, load(totals, 5) + choose(active, weight, 0.0))
+    store(totals, 6, load(totals, 6) + choose(active, cut, 0.0))
+    store(totals, 7, load(totals, 7) + choose(active, clips, 0.0))
+
+
+@lane_jit
+def _empty(limb_lanes, totals, limbs, floats, counts):  # type: ignore[no-untyped-def]
+    """Add the lanes of one chunk to its row, in order, and clear them."""
+    for m in range(limbs.shape[1]):
         for l in range(LANES):
-            out[i, l] = center[i] if scale.shape[0] else center[i] + V[i, l]
-    if scale.shape[0]:
-        _multiply_add(scale, V[:n], out)
+            limbs[0, m] += np.int64(limb_lanes[2 * m * LANES + l])
+            limbs[1, m] += np.int64(limb_lanes[(2 * m + 1) * LANES + l])
+    for m in range(FLOATS):
+        for l in range(LANES):
+            floats[m] += totals[m * LANES + l]
+    for m in range(COUNTS):
+        for l in range(LANES):
+            counts[m] += np.int64(totals[(FLOATS + m) * LANES + l])
+    limb_lanes[:] = 0
+    totals[:] = 0.0
+
+
+@lane_jit
+def _part(work, first, count):  # type: ignore[no-untyped-def]
+    return work[first * LANES : (first + count) * LANES]
 
 
 @room_jit
 def run_chunks(
     seed, A, B, weights, K, K_other, compare, limit, excitation, box, low, high, center, has_shape, shape, budget,
-    disturbance_bound, ceiling, w_law, w_args, w_scale, w_center, x_law, x_args, x_scale, x_center, starts,
-    first_user, offset, users, chunk, limbs, floats, counts,
-):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Rows of limbs (chunks, 2, entries), floats and counts: one for each chunk of the users; starts begin at `offset`."""
+    disturbance_bound, ceiling, w_law, w_args, w_scale, x_law, x_args, x_scale, x_center, starts,
+    first_user, offset, users, chunk, limbs, floats, counts, work, words, limb_lanes,
+):  # fmt: skip  # type: ignore[no-untyped-def]
+    """Fill rows of limbs (chunks, 2, entries), floats and counts, one a chunk; `starts` begin at row `offset`.
+
+    work, words and limb_lanes are zeroed lane arrays of `space` vectors.
+    """
     horizon, d, n = K.shape
-    p = n + d
-    Z, Z_other = np.zeros((p, LANES)), np.zeros((p, LANES))
-    X, X_other = np.zeros((n, LANES)), np.zeros((n, LANES))
-    V, trial = np.zeros((n + 2, LANES)), np.zeros((n + 2, LANES))
-    W, Y, MZ = np.zeros((n, LANES)), np.zeros((n, LANES)), np.zeros((p, LANES))
-    signs = np.zeros((d, LANES))
-    S = np.zeros((limbs.shape[2], LANES))
-    sums = np.zeros((6, LANES))
-    spent, w, cost, other, weight, tmp = sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]
-    tmp2 = np.zeros(LANES)
-    flags = np.zeros((3, LANES), dtype=np.int64)
-    cut, clipped, clips = flags[0], flags[1], flags[2]
+    p, count = n + d, limbs.shape[2]
+    Z, Z_other, X, Y = _part(work, 0, p), _part(work, p, p), _part(work, 2 * p, n), _part(work, 3 * p, n)
+    V, trial, W = _part(work, 4 * p, n), _part(work, 5 * p, n), _part(work, 6 * p, n)
+    totals, S = _part(work, 7 * p, FLOATS + COUNTS), _part(work, 7 * p + FLOATS + COUNTS, count)
     for begin in range(0, users, LANES):
-        active = min(LANES, users - begin)
-        row = begin // chunk
-        first = first_user + np.uint64(begin)
-        _clear(S)
-        _clear(sums)
-        for l in range(LANES):
-            clipped[l] = 0
-            clips[l] = 0
-        if starts.shape[0]:
-            for l in range(active):
-                for i in range(n):
-                    X[i, l] = starts[offset + begin + l, i]
-        else:
-            _draw_state(seed, first, 0, START, x_law, x_args, x_scale, x_center, V, X, tmp, trial, cut)
+        active = numbers() < np.uint64(users - begin)
+        who = numbers() + (first_user + np.uint64(begin))
         for i in range(n):
-            for l in range(LANES):
-                X_other[i, l] = X[i, l]
+            store(Z, i, x_center[i])
+        if starts.shape[0]:
+            for l in range(min(LANES, users - begin)):
+                for i in range(n):
+                    Z[i * LANES + l] = starts[offset + begin + l, i]
+        else:
+            _draw(seed, who, 0, START, x_law, x_args, x_scale, V, trial, Z)
+        for i in range(n):
+            store(Z_other, i, load(Z, i))
+        for m in range(count):
+            store(S, m, 0.0)
+        spent, cost, other, weight, cuts, clips = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
         for h in range(horizon):
             for i in range(n):
-                for l in range(LANES):
-                    Z[i, l] = X[i, l]
-            U = Z[n:]
-            _clear(U)
-            _multiply_add(K[h], Z[:n], U)
-            if excitation != 0.0:
-                draw_signs(seed, first, h * d, signs)
-                for i in range(d):
-                    for l in range(LANES):
-                        U[i, l] += excitation * signs[i, l]
-            _clip_control(U, limit, box, low, high, tmp, cut, clipped)
-            _draw_state(seed, first, h, DISTURBANCE, w_law, w_args, w_scale, w_center, V, W, tmp, trial, cut)
-            _clear(X)
-            _multiply_add(A, Z[:n], X)
-            _multiply_add(B, U, X)
+                store(W, i, 0.0)
+            _draw(seed, who, h, DISTURBANCE, w_law, w_args, w_scale, V, trial, W)
+            cuts = cuts + _control(K[h], Z, excitation, h * d, words, seed, who, box, low, high, limit)
+            _advance(A, B, Z, X)
             for i in range(n):
-                for l in range(LANES):
-                    X[i, l] += W[i, l]
-            _quadratic(weights, Z, 0, n, cost)
-            _quadratic(weights, Z, n, p, cost)
-            _weights(Z, budget, spent, w, weight)
-            _response(Z, X, center, has_shape, shape, disturbance_bound, ceiling, Y, MZ, tmp2, tmp, clips)
-            _accumulate(Z, Y, w, S)
+                store(X, i, load(X, i) + load(W, i))
+            cost = cost + _stage_cost(weights, Z, n, p)
+            size, left = squared_norm(Z, 0, p), budget - spent
+            share = left / size
+            w = choose(share < 1.0, share, 1.0)
+            w = choose((left <= 0.0) | (size == 0.0), 0.0, w)
+            spent = spent + w * size
+            weight = weight + w
+            over = _response(Z, X, center, has_shape, shape, disturbance_bound, ceiling, Y)
+            clips = clips + choose(over, splat(1.0), splat(0.0))
+            _accumulate(Z, Y, w, p, n, S)
             if compare:
+                for i in range(d):
+                    store(Z_other, n + i, _row(K_other[h], i, Z_other, n))
+                other = other + _stage_cost(weights, Z_other, n, p)
+                _advance(A, B, Z_other, Y)
                 for i in range(n):
-                    for l in range(LANES):
-                        Z_other[i, l] = X_other[i, l]
-                U = Z_other[n:]
-                _clear(U)
-                _multiply_add(K_other[h], Z_other[:n], U)
-                _clear(X_other)
-                _multiply_add(A, Z_other[:n], X_other)
-                _multiply_add(B, U, X_other)
-                for i in range(n):
-                    for l in range(LANES):
-                        X_other[i, l] += W[i, l]
-                _quadratic(weights, Z_other, 0, n, other)
-                _quadratic(weights, Z_other, n, p, other)
-        _fold(S, cut, active, limbs[row])
-        for l in range(active):
-            floats[row, 0] += cost[l]
-            floats[row, 1] += cost[l] * cost[l]
-            floats[row, 2] += other[l]
-            floats[row, 3] += other[l] * other[l]
-            floats[row, 4] += cost[l] * other[l]
-            floats[row, 5] += weight[l]
-            counts[row, 0] += clipped[l]
-            counts[row, 1] += clips[l]
+                    store(Z_other, i, load(Y, i) + load(W, i))
+            for i in range(n):
+                store(Z, i, load(X, i))
+        _fold(S, count, active, limb_lanes)
+        _tally(cost, other, weight, cuts, clips, active, totals)
+        if (begin + LANES) % chunk == 0 or begin + LANES >= users:
+            row = begin // chunk
+            _empty(limb_lanes, totals, limbs[row], floats[row], counts[row])
+
+
+def entries(n: int, d: int) -> int:
+    """Numbers in a report."""
+    p = n + d
+    return p * (p + 1) // 2 + p * n
+
+
+def space(n: int, d: int) -> tuple[int, int, int]:
+    """Vectors in `work`, `words` and `limb_lanes` of run_chunks."""
+    return 7 * (n + d) + FLOATS + COUNTS + entries(n, d), 4, 2 * entries(n, d)

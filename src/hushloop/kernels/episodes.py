@@ -8,7 +8,6 @@ chunks in order, so that the number of threads changes nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInput
-from .episode_chunk import COUNTS, FLOATS, SLACK, UNITS, run_chunks
+from .episode_chunk import COUNTS, FLOATS, SLACK, entries, run_chunks, space
+from .lanes import lane_array
 from .streams import FIXED, LAW_CODES, law_arguments
 
 Array = NDArray[np.float64]
@@ -91,11 +91,12 @@ def episodes(
     law. `threads` defaults to NUMBA_NUM_THREADS or the number of cores.
     """
     horizon, d, n = gains.shape
+    p = n + d
     if users < 0 or first_user < 0 or first_user + users > 2**64:
         raise InvalidInput("users", f"is {users} from user {first_user}", "count from 0, below 2⁶⁴")
     if starts is not None and starts.shape != (users, n):
         raise InvalidInput("starts", f"has shape {starts.shape}", f"give one row a user: ({users}, {n})")
-    if A.shape != (n, n) or B.shape != (n, d) or center.shape != (n + d, n):
+    if A.shape != (n, n) or B.shape != (n, d) or center.shape != (p, n):
         raise InvalidInput("gains", f"has shape {gains.shape}", "it does not fit A, B and the centre")
     box = control_low is not None or control_high is not None
     common = (
@@ -108,65 +109,71 @@ def episodes(
         _array(center), shape is not None, np.zeros((0, 0)) if shape is None else _array(shape),
         float(energy * SLACK), float(disturbance_bound),
         np.inf if response_bound is None else float(response_bound * SLACK),
-        *law_codes(disturbance, n), *law_codes(start, n),
+        *law_codes(disturbance, n)[:3], *law_codes(start, n),
         np.zeros((0, n)) if starts is None else _array(starts),
     )  # fmt: skip
-    p = n + d
-    entries = p * (p + 1) // 2 + p * n
-    total = _Total(np.array([0] * entries, dtype=object), np.zeros(FLOATS), [0] * COUNTS)
-    for limbs, floats, counts in _waves(common, first_user, users, entries, horizon, threads):
-        total.add(limbs, floats, counts)
+    total = _Total(n, d)
+    for begin in range(0, users, CHUNK * WAVE):
+        total.add(_Wave(common, first_user, begin, min(users - begin, CHUNK * WAVE), n, d).run(_threads(threads)))
     cut = p * (p + 1) // 2
-    cost, cost_sq, other, other_sq, cross, weight = (float(v) for v in total.floats)
-    return EpisodeSums(
-        users, total.sums[:cut], total.sums[cut:], cost, cost_sq, other, other_sq, cross, weight,
-        total.counts[0], total.counts[1], users * horizon,
-    )  # fmt: skip
+    floats = [float(v) for v in total.floats]
+    return EpisodeSums(users, total.sums[:cut], total.sums[cut:], *floats, *total.counts, users * horizon)
+
+
+class _Wave:
+    """Up to WAVE chunks of users from `begin`, and what they add up to."""
+
+    def __init__(self, common: tuple[Any, ...], first_user: int, begin: int, users: int, n: int, d: int) -> None:
+        self.common, self.first_user, self.begin, self.users = common, first_user, begin, users
+        self.chunks = -(-users // CHUNK)
+        self.space = space(n, d)
+        self.limbs = np.zeros((self.chunks, 2, entries(n, d)), dtype=np.int64)
+        self.floats, self.counts = np.zeros((self.chunks, FLOATS)), np.zeros((self.chunks, COUNTS), dtype=np.int64)
+
+    def run(self, threads: int) -> _Wave:
+        if threads <= 1 or self.chunks <= 2:
+            self._piece(0, self.chunks)
+            return self
+        size = -(-self.chunks // (4 * threads))
+        with ThreadPoolExecutor(threads) as pool:
+            done = [pool.submit(self._piece, at, min(self.chunks, at + size)) for at in range(0, self.chunks, size)]
+        for piece in done:
+            piece.result()
+        return self
+
+    def _piece(self, at: int, end: int) -> None:
+        offset = self.begin + at * CHUNK
+        users = min(self.users, end * CHUNK) - at * CHUNK
+        work, words, limb_lanes = self.space
+        run_chunks(
+            *self.common, np.uint64(self.first_user + offset), offset, users, CHUNK,
+            self.limbs[at:end], self.floats[at:end], self.counts[at:end],
+            lane_array(work), lane_array(words, np.uint64), lane_array(limb_lanes, np.uint64),
+        )  # fmt: skip
+
+
+def _threads(given: int | None) -> int:
+    return int(os.environ.get("NUMBA_NUM_THREADS", 0)) or os.cpu_count() or 1 if given is None else given
 
 
 class _Total:
-    """The running totals over chunks, in order."""
+    """The running totals over waves, chunk after chunk in order."""
 
-    def __init__(self, sums: NDArray[Any], floats: Array, counts: list[int]) -> None:
-        self.sums, self.floats, self.counts = sums, floats, counts
+    def __init__(self, n: int, d: int) -> None:
+        self.sums = np.array([0] * entries(n, d), dtype=object)
+        self.floats, self.counts = np.zeros(FLOATS), [0] * COUNTS
 
-    def add(self, limbs: NDArray[np.int64], floats: Array, counts: NDArray[np.int64]) -> None:
-        self.sums = self.sums + fold(limbs)
-        for row in floats:
+    def add(self, wave: _Wave) -> None:
+        self.sums = self.sums + fold(wave.limbs)
+        for row in wave.floats:
             self.floats = self.floats + row
-        self.counts = [a + int(b) for a, b in zip(self.counts, counts.sum(axis=0), strict=True)]
+        self.counts = [a + int(b) for a, b in zip(self.counts, wave.counts.sum(axis=0), strict=True)]
 
 
 def fold(limbs: NDArray[np.int64]) -> NDArray[Any]:
     """Σ over chunks of high·2³² + low, as whole numbers without limit: limbs (chunks, 2, entries)."""
     low, high = limbs.sum(axis=0)
     return np.array([(int(h) << 32) + int(v) for v, h in zip(low, high, strict=True)], dtype=object)
-
-
-def _waves(
-    common: tuple[Any, ...], first_user: int, users: int, entries: int, horizon: int, threads: int | None
-) -> Iterator[tuple[NDArray[np.int64], Array, NDArray[np.int64]]]:
-    workers = int(os.environ.get("NUMBA_NUM_THREADS", 0)) or os.cpu_count() or 1 if threads is None else threads
-    for begin in range(0, users, CHUNK * WAVE):
-        size = min(users - begin, CHUNK * WAVE)
-        chunks = -(-size // CHUNK)
-        limbs = np.zeros((chunks, 2, entries), dtype=np.int64)
-        floats, counts = np.zeros((chunks, FLOATS)), np.zeros((chunks, COUNTS), dtype=np.int64)
-
-        def run(
-            at: int, end: int, begin: int = begin, size: int = size, out: tuple[Any, ...] = (limbs, floats, counts)
-        ) -> None:
-            mine = begin + at * CHUNK
-            last = begin + min(size, end * CHUNK)
-            run_chunks(*common, np.uint64(first_user + mine), mine, last - mine, CHUNK, *(o[at:end] for o in out))
-
-        if workers <= 1 or chunks <= 2:
-            run(0, chunks)
-        else:
-            piece = max(1, -(-chunks // (4 * workers)))
-            with ThreadPoolExecutor(workers) as pool:
-                list(pool.map(run, range(0, chunks, piece), (min(chunks, c + piece) for c in range(0, chunks, piece))))
-        yield limbs, floats, counts
 
 
 def _array(value: Any) -> Array:

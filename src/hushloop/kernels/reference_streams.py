@@ -54,12 +54,12 @@ def cos_sin(turns: Array) -> tuple[Array, Array]:
 
 def log(x: Array) -> Array:
     bits = x.view(np.int64)
-    m = ((bits & s.MANTISSA) | s.ONE_BITS).view(np.float64)
+    m = ((bits & np.int64(s.MANTISSA)) | np.int64(s.ONE_BITS)).view(np.float64)
     e = ((bits >> 52) - 1023).astype(np.float64)
     large = m > s.SQRT2
     m, e = np.where(large, 0.5 * m, m), np.where(large, e + 1.0, e)
     t = (m - 1.0) / (m + 1.0)
-    series = t * t * _series(t * t, s.ATANH[1:])
+    series = t * t * _series(t * t, s.ATANH)
     return e * s.LN2_HIGH + (2.0 * t + (2.0 * t * series + e * s.LN2_LOW))
 
 
