@@ -1,22 +1,11 @@
-"""The compiled loop of `episodes`: LANES users side by side, each through one episode, then exact sums of the reports."""
+"""The compiled loop of `episodes`: LANES users side by side, each through one episode, then sums of their reports."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .lanes import (
-    LANES,
-    arithmetic_high,
-    choose,
-    lane_jit,
-    load,
-    numbers,
-    room_jit,
-    root,
-    splat,
-    store,
-    truncate,
-)
+from .compiling import lane_jit, room_jit
+from .lanes import LANES, arithmetic_high, choose, load, numbers, root, splat, store, truncate
 from .streams import DISTURBANCE, START, draw, refill_signs, rescale, sign, squared_norm
 
 UNITS = 2.0**30
@@ -139,7 +128,7 @@ def _accumulate(Z, Y, w, p, n, S):  # type: ignore[no-untyped-def]
 
 @lane_jit
 def _fold(S, count, active, limbs):  # type: ignore[no-untyped-def]
-    """Add the grid units of the active lanes, toward zero, in two limbs; a report that is not finite counts as zeros."""
+    """Add the grid units of the active lanes, toward zero, in two limbs; what is not finite counts as zeros."""
     good = active
     for m in range(count):
         v = load(S, m) * UNITS
@@ -186,18 +175,19 @@ def _part(work, first, count):  # type: ignore[no-untyped-def]
 
 
 @room_jit
-def run_chunks(
+def run_chunks(  # type: ignore[no-untyped-def]
     seed, A, B, weights, K, K_other, compare, limit, excitation, box, low, high, center, has_shape, shape, budget,
     disturbance_bound, ceiling, w_law, w_args, w_scale, x_law, x_args, x_scale, x_center, starts,
-    first_user, offset, users, chunk, limbs, floats, counts, work, words, limb_lanes,
-):  # fmt: skip  # type: ignore[no-untyped-def]
+    first_user, offset, users, chunk, limbs, floats, counts, work, words,
+):  # fmt: skip
     """Fill rows of limbs (chunks, 2, entries), floats and counts, one a chunk; `starts` begin at row `offset`.
 
-    work, words and limb_lanes are zeroed lane arrays of `space` vectors.
+    work and words are zeroed lane arrays of `space` vectors.
     """
     horizon, d, n = K.shape
     p, count = n + d, limbs.shape[2]
     Z, Z_other, X, Y = _part(work, 0, p), _part(work, p, p), _part(work, 2 * p, n), _part(work, 3 * p, n)
+    bit_words, limb_lanes = _part(words, 0, 4), _part(words, 4, 2 * count)
     V, trial, W = _part(work, 4 * p, n), _part(work, 5 * p, n), _part(work, 6 * p, n)
     totals, S = _part(work, 7 * p, FLOATS + COUNTS), _part(work, 7 * p + FLOATS + COUNTS, count)
     for begin in range(0, users, LANES):
@@ -220,7 +210,7 @@ def run_chunks(
             for i in range(n):
                 store(W, i, 0.0)
             _draw(seed, who, h, DISTURBANCE, w_law, w_args, w_scale, V, trial, W)
-            cuts = cuts + _control(K[h], Z, excitation, h * d, words, seed, who, box, low, high, limit)
+            cuts = cuts + _control(K[h], Z, excitation, h * d, bit_words, seed, who, box, low, high, limit)
             _advance(A, B, Z, X)
             for i in range(n):
                 store(X, i, load(X, i) + load(W, i))
@@ -229,7 +219,7 @@ def run_chunks(
             share = left / size
             w = choose(share < 1.0, share, 1.0)
             w = choose((left <= 0.0) | (size == 0.0), 0.0, w)
-            spent = spent + w * size
+            spent = choose((w < 1.0) & (size > 0.0), budget, spent + size)
             weight = weight + w
             over = _response(Z, X, center, has_shape, shape, disturbance_bound, ceiling, Y)
             clips = clips + choose(over, splat(1.0), splat(0.0))
@@ -256,6 +246,6 @@ def entries(n: int, d: int) -> int:
     return p * (p + 1) // 2 + p * n
 
 
-def space(n: int, d: int) -> tuple[int, int, int]:
-    """Vectors in `work`, `words` and `limb_lanes` of run_chunks."""
-    return 7 * (n + d) + FLOATS + COUNTS + entries(n, d), 4, 2 * entries(n, d)
+def space(n: int, d: int) -> tuple[int, int]:
+    """Vectors in `work` and `words` of run_chunks."""
+    return 7 * (n + d) + FLOATS + COUNTS + entries(n, d), 4 + 2 * entries(n, d)

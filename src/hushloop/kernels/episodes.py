@@ -1,4 +1,4 @@
-"""Many users under one assignment: exact sums of their reports, and the mean costs beside a comparator's on the same noise.
+"""Many users under one assignment: exact sums of their reports, and mean costs beside a comparator's on the same noise.
 
 Every report is made as `device.report` makes it and every control as `device.assignment` does, to the last bit; the
 integers are then exact whatever the order. Cost sums run over users in order within a chunk of CHUNK users and over
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,10 +115,14 @@ def episodes(
     )  # fmt: skip
     total = _Total(n, d)
     for begin in range(0, users, CHUNK * WAVE):
-        total.add(_Wave(common, first_user, begin, min(users - begin, CHUNK * WAVE), n, d).run(_threads(threads)))
+        total.add(_Wave(common, first_user, begin, min(users - begin, CHUNK * WAVE), n, d).run(threads))
     cut = p * (p + 1) // 2
-    floats = [float(v) for v in total.floats]
-    return EpisodeSums(users, total.sums[:cut], total.sums[cut:], *floats, *total.counts, users * horizon)
+    cost, cost_sq, other, other_sq, cross, weight = total.floats.tolist()
+    clipped, clips = total.counts
+    return EpisodeSums(
+        users, total.sums[:cut], total.sums[cut:], cost, cost_sq, other, other_sq, cross, weight, clipped, clips,
+        users * horizon,
+    )  # fmt: skip
 
 
 class _Wave:
@@ -130,8 +135,9 @@ class _Wave:
         self.limbs = np.zeros((self.chunks, 2, entries(n, d)), dtype=np.int64)
         self.floats, self.counts = np.zeros((self.chunks, FLOATS)), np.zeros((self.chunks, COUNTS), dtype=np.int64)
 
-    def run(self, threads: int) -> _Wave:
-        if threads <= 1 or self.chunks <= 2:
+    def run(self, given: int | None) -> _Wave:
+        threads = 1 if self.chunks <= 2 else _threads(given)
+        if threads <= 1:
             self._piece(0, self.chunks)
             return self
         size = -(-self.chunks // (4 * threads))
@@ -144,11 +150,11 @@ class _Wave:
     def _piece(self, at: int, end: int) -> None:
         offset = self.begin + at * CHUNK
         users = min(self.users, end * CHUNK) - at * CHUNK
-        work, words, limb_lanes = self.space
+        work, words = self.space
         run_chunks(
             *self.common, np.uint64(self.first_user + offset), offset, users, CHUNK,
             self.limbs[at:end], self.floats[at:end], self.counts[at:end],
-            lane_array(work), lane_array(words, np.uint64), lane_array(limb_lanes, np.uint64),
+            lane_array(work), lane_array(words, np.uint64),
         )  # fmt: skip
 
 
@@ -167,13 +173,13 @@ class _Total:
         self.sums = self.sums + fold(wave.limbs)
         for row in wave.floats:
             self.floats = self.floats + row
-        self.counts = [a + int(b) for a, b in zip(self.counts, wave.counts.sum(axis=0), strict=True)]
+        self.counts = [a + b for a, b in zip(self.counts, wave.counts.sum(axis=0).tolist(), strict=True)]
 
 
 def fold(limbs: NDArray[np.int64]) -> NDArray[Any]:
     """Σ over chunks of high·2³² + low, as whole numbers without limit: limbs (chunks, 2, entries)."""
-    low, high = limbs.sum(axis=0)
-    return np.array([(int(h) << 32) + int(v) for v, h in zip(low, high, strict=True)], dtype=object)
+    low, high = limbs.sum(axis=0).astype(object)
+    return np.asarray(high * 2**32 + low)
 
 
 def _array(value: Any) -> Array:
@@ -195,4 +201,10 @@ def _cost_weights(Q: Array, R: Array) -> Array:
     n, d = Q.shape[0], R.shape[0]
     full = np.zeros((n + d, n + d))
     full[:n, :n], full[n:, n:] = Q, R
-    return np.triu(full + full.T, 1) + np.diag(np.diag(full))
+    return np.asarray((full + full.T) * _once(n + d))
+
+
+@cache
+def _once(p: int) -> Array:
+    """Half the diagonal and all above it: what of M + M' counts each entry of a symmetric matrix once."""
+    return np.triu(np.ones((p, p)), 1) + np.eye(p) / 2

@@ -1,8 +1,8 @@
 """Vectors of LANES numbers as values inside numba, with the arithmetic of one number and exactly its bits.
 
-`+ − × ÷`, `root` and `floor` work lane by lane, a scalar stands for the same number in every lane, and no operation is
-fused or reordered, so a lane gets what a scalar program gets. Comparisons make a mask for `choose`. Lane arrays are flat
-float64 or uint64 arrays; `load` and `store` move their vector number i.
+`+ − × ÷`, `root` and `floor` work lane by lane and a scalar stands for the same number in every lane. No operation is
+fused or reordered, so a lane gets what a scalar program gets. Comparisons make a mask for `choose`. Lane arrays are
+flat float64 or uint64 arrays; `load` and `store` move their vector number i.
 """
 
 from __future__ import annotations
@@ -13,16 +13,13 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, models, overload, register_model
 from numpy.typing import NDArray
 
 LANES = 8
 
 _I1, _I32, _I64, _F64 = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.DoubleType()
-
-lane_jit = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-room_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 class LaneType(types.Type):
@@ -69,8 +66,8 @@ def _spread(context: Any, builder: Any, value: Any, given: Any, wanted: LaneType
     return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES))
 
 
-def _kind(a: Any, b: Any) -> LaneType | None:
-    """The lane type of an operation on a and b, at least one of them lanes."""
+def _kind(a: Any, b: Any) -> Any:
+    """The lane type of an operation on a and b, or None where neither is lanes."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, LaneType) and (other is one or isinstance(other, (types.Float, types.Integer))):
             return one

@@ -67,7 +67,7 @@ def episodes(seed: int, first_user: int, users: int, **given: Any) -> EpisodeSum
         X_other, U_other, _ = trajectories(seed, first_user, users, **free)
         other = costs(X_other, U_other, given["Q"], given["R"])
     return EpisodeSums(
-        users, S, C, cost.sum(), cost @ cost, other.sum(), other @ other, cost @ other, weight,
+        users, S, C, *(float(v) for v in (cost.sum(), cost @ cost, other.sum(), other @ other, cost @ other)), weight,
         int(cut.sum()), clips, users * U.shape[1],
     )  # fmt: skip
 
@@ -90,7 +90,7 @@ def report_sums(
         with np.errstate(divide="ignore", invalid="ignore"):
             w = np.where(left / size < 1.0, left / size, 1.0)
         w[(left <= 0.0) | (size == 0.0)] = 0.0
-        spent = spent + w * size
+        spent = np.where((w < 1.0) & (size > 0.0), energy * SLACK, spent + size)
         weight += float(w.sum())
         limit = np.full(users, ceiling)
         if shape is not None:
@@ -99,7 +99,8 @@ def report_sums(
         clips += int(over.sum())
         S += w[:, None] * (z[:, rows] * z[:, columns])
         C += w[:, None, None] * (z[:, :, None] * y[:, None, :])
-    return whole(S), whole(C.reshape(users, p * n)), weight, clips
+    total = whole(np.hstack([S, C.reshape(users, p * n)]))
+    return total[: rows.size], total[rows.size :], weight, clips
 
 
 def costs(X: Array, U: Array, Q: Array, R: Array) -> Array:
@@ -133,8 +134,10 @@ def shorten(V: Array, limit: Array) -> tuple[Array, NDArray[np.bool_]]:
 
 
 def whole(values: Array) -> NDArray[Any]:
-    """Σ over users of entries cut toward zero to the grid, exactly."""
-    return np.trunc(values * UNITS).astype(np.int64).astype(object).sum(axis=0)
+    """Σ over users of entries cut toward zero to the grid, exactly; a user whose entries are not finite adds zeros."""
+    units = values * UNITS
+    units[~np.isfinite(units).all(axis=1)] = 0.0
+    return np.asarray(np.trunc(units).astype(np.int64).astype(object).sum(axis=0))
 
 
 def _draw(seed: int, index: NDArray[np.uint64], step: int, purpose: int, law: Law, n: int) -> Array:

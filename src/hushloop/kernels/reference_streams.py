@@ -32,7 +32,7 @@ def block(seed: int, users: Words, step: int, purpose: int, slot: int) -> tuple[
 
 
 def uniform(low: Words, high: Words) -> Array:
-    return (((high << s.HALF_WORD) | low) >> s.DROP).astype(np.float64) * s.ULP
+    return np.asarray((((high << s.HALF_WORD) | low) >> s.DROP).astype(np.float64) * s.ULP)
 
 
 def _series(x: Array, coefficients: tuple[float, ...]) -> Array:
@@ -81,7 +81,7 @@ def draw(seed: int, users: Words, step: int, purpose: int, law: int, args: Array
         return _directions(seed, users, step, purpose, 0, n, bound) * radius[:, None]
     if law == s.RADEMACHER:
         value = bound / math.sqrt(n)
-        return np.where(_bits(seed, users, step, purpose, n), value, -value)
+        return np.asarray(np.where(_bits(seed, users, step, purpose, n), value, -value))
     if law == s.TRUNCATED_NORMAL and bound > 0:
         return _truncated(seed, users, step, purpose, n, args)
     return np.zeros((users.size, n))

@@ -6,16 +6,13 @@ Every system is Θ = [A, B]' (p, n); Q, R, X₁ and W are shared. Lane arrays ar
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .compiling import lane_jit, room_jit
 from .optimistic_cost import lane_cost_gradient, workspace_size
 from .optimistic_lanes import LANES, lane_array, load, root, splat, store
 
 Array = NDArray[np.float64]
-
-room_jit = njit(cache=True, nogil=True, error_model="numpy")
-lane_jit = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 
 
 def value_and_gradient(Theta: Array, Q: Array, R: Array, X1: Array, W: Array, horizon: int) -> tuple[Array, Array]:
@@ -51,11 +48,11 @@ def policy_cost(Theta: Array, K: Array, Q: Array, R: Array, X1: Array, W: Array,
     """Costs (N, M) of the linear policies K (M, H, d, n), with a fair ±excitation in each input, on Theta (N, p, n)."""
     Theta, K, Q, R, X1, W = _plain(Theta, K, Q, R, X1, W)
     count, p, n = Theta.shape
-    many, horizon, d, _ = K.shape
+    many, horizon = K.shape[:2]
     J = np.empty((count, many))
     stage = Q + np.einsum("mhai,ab,mhbj->mhij", K, R, K)
     _policies(Theta, K, stage, X1, W, excitation**2, lane_array(p * n), lane_array(n * n), lane_array(2 * n * n), J)
-    return J + excitation**2 * horizon * np.trace(R)
+    return np.asarray(J + excitation**2 * horizon * np.trace(R))
 
 
 def _plain(*arrays: Array) -> tuple[Array, ...]:
@@ -176,7 +173,7 @@ def _solve(Theta, Q, R, X1, W, horizon, keep, J, gains, T, P, F, S, K):  # type:
 
 @room_jit
 def _policies(Theta, gains, stage, X1, W, excitation_sq, T, P, LY, J):  # type: ignore[no-untyped-def]
-    count, p, n = Theta.shape
+    count, _, n = Theta.shape
     many, horizon, d, _ = gains.shape
     L, Y = LY[: n * n * LANES], LY[n * n * LANES :]
     for first in range(0, count, LANES):

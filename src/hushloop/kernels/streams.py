@@ -15,7 +15,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .lanes import bits, choose, floor, from_bits, lane_jit, load, root, some, splat, spread, store, to_float, truncate
+from .compiling import lane_jit
+from .lanes import bits, choose, floor, from_bits, load, root, some, splat, spread, store, to_float, truncate
 
 Array = NDArray[np.float64]
 
@@ -228,7 +229,7 @@ def _truncated(seed, users, step, tag, n, args, V, trial):  # type: ignore[no-un
 def draw(seed, users, step, purpose, law, args, n, V, trial):  # type: ignore[no-untyped-def]
     """An isotropic draw for each lane's user in V[:n]; V and trial are float lane arrays of n vectors or more."""
     tag = np.uint64(purpose) << PURPOSE_SHIFT
-    if law == SPHERE or law == BALL:
+    if law in (SPHERE, BALL):
         _directions(seed, users, step, tag, n, args[0], V)
         if law == BALL:
             w0, w1, _, _ = block(seed, users, step, tag + np.uint64((n + 1) // 2))
