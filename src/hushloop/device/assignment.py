@@ -6,6 +6,8 @@ import json
 import math
 import random
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,17 +47,29 @@ class Controller:
         if gains.ndim != 3 or not np.isfinite(gains).all():
             raise InvalidInput("gains", f"has shape {gains.shape}", "give finite K of shape (H, d, n)")
         object.__setattr__(self, "gains", gains)
-        for key in ("control_low", "control_high"):
-            if (side := getattr(self, key)) is not None:
-                object.__setattr__(self, key, np.asarray(side, dtype=float))
+        if not 1e-100 <= self.control_bound <= 1e100:
+            raise InvalidInput("control_bound", f"is {self.control_bound}", "give a number from 1e-100 to 1e100")
+        if not 0.0 <= self.excitation <= 1e100:
+            raise InvalidInput("excitation", f"is {self.excitation}", "give a finite number, at least 0")
+        for key, sign in (("control_low", -1.0), ("control_high", 1.0)):
+            if getattr(self, key) is not None:
+                side = np.asarray(getattr(self, key), dtype=float)
+                if side.shape != (gains.shape[1],) or not (sign * side >= 0.0).all():
+                    raise InvalidInput(key, f"is {side.tolist()}", f"give {gains.shape[1]} limits that allow 0")
+                object.__setattr__(self, key, side)
 
     @property
     def horizon(self) -> int:
         return int(self.gains.shape[0])
 
     def control(self, h: int, x: Array, signs: Array) -> Array:
-        """The control of step h (from 0) at state x; `signs` is ±1 for each input."""
-        u = ordered_sum(self.gains[h] * np.asarray(x, dtype=float)) + self.excitation * signs
+        """The control of step h (from 0) at state x; `signs` is ±1 for each input. Where it is not finite: 0."""
+        with np.errstate(all="ignore"):
+            return self._cut(ordered_sum(self.gains[h] * np.asarray(x, dtype=float)) + self.excitation * signs)
+
+    def _cut(self, u: Array) -> Array:
+        if not np.isfinite(u).all():
+            return np.zeros_like(u)
         if self.control_low is not None:
             u = np.maximum(u, self.control_low)
         if self.control_high is not None:
@@ -110,14 +124,20 @@ class Collection:
             raise InvalidInput(
                 "response_budget", f"is {self.response_budget}", "give a finite number above 0, and a `shape`"
             )
-        if not (math.isfinite(self.energy) and 0 < self.energy <= 2.0**32):
-            raise InvalidInput("energy", f"is {self.energy}", "give a number above 0 and at most 2³²")
+        if not 2.0**-SCALE_BITS <= self.energy <= 2.0**32:
+            raise InvalidInput("energy", f"is {self.energy}", "give a number from 2⁻³⁰, the grid, to 2³²")
         if self.horizon < 1:
             raise InvalidInput("horizon", f"is {self.horizon}", "give at least 1")
         if not (math.isfinite(self.disturbance_bound) and self.disturbance_bound >= 0):
             raise InvalidInput("disturbance_bound", f"is {self.disturbance_bound}", "give a finite number, at least 0")
         if self.response_bound is not None and not (math.isfinite(self.response_bound) and self.response_bound > 0):
             raise InvalidInput("response_bound", f"is {self.response_bound}", "give a finite number above 0")
+        if not self.energy * self.response_energy <= 2.0**64:
+            raise InvalidInput(
+                "energy",
+                f"{self.energy:.6g} times the largest Σ w‖y‖², {self.response_energy:.6g}, is beyond 2⁶⁴",
+                "rescale the states, or lower the energy or the response's bounds: the sums would not fit 64 bits",
+            )
 
     @property
     def p(self) -> int:
@@ -127,14 +147,14 @@ class Collection:
     def n(self) -> int:
         return int(self.center.shape[1])
 
-    @property
+    @cached_property
     def rho(self) -> float:
         """λ_max(M), rounded up; infinite where M is unbounded."""
         if self.shape is None:
             return math.inf
         return float(np.abs(np.linalg.eigvalsh(self.shape)).max()) * (1.0 + 1e-12)
 
-    @property
+    @cached_property
     def response_energy(self) -> float:
         """B₂ ≥ Σ w‖y‖², the least of the bounds that the device enforces."""
         disturbance = self.disturbance_bound * math.sqrt(self.horizon)
@@ -148,6 +168,13 @@ class Collection:
             if self.weighting is None and not self.center.any():
                 bounds.append(self.energy + self.response_bound**2)
         return min(bounds) * (1.0 + 1e-12)
+
+    @cached_property
+    def integer_bounds(self) -> tuple[int, int, int]:
+        """The largest tr S, ‖S‖² and ‖C‖² in grid units: E, E² and E·B₂, rounded down exactly."""
+        energy = Fraction(self.energy) * (1 << SCALE_BITS)
+        cross = energy * Fraction(self.response_energy) * (1 << SCALE_BITS)
+        return int(energy), int(energy**2), int(cross)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +236,13 @@ class Assignment:
 
     @staticmethod
     def from_dict(value: dict[str, Any]) -> Assignment:
+        try:
+            return Assignment._from_dict(value)
+        except KeyError as why:
+            raise InvalidInput(str(why.args[0]), "is missing in the assignment", "fetch it again") from why
+
+    @staticmethod
+    def _from_dict(value: dict[str, Any]) -> Assignment:
         c, g = value["controller"], value["collection"]
         if g.get("scale_bits", SCALE_BITS) != SCALE_BITS:
             raise InvalidInput(

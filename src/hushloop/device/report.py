@@ -2,18 +2,18 @@
 
 The arithmetic is float64, every sum strictly left to right, no fused multiply-add: another language gets the same
 bits (docs/reference/wire.md). The order, step by step:
-t_r = Σ_c T[r,c]z_c (t = z where T is none); e = Σ t_i²; q = Σ_r(Σ_c M[r,c]z_c)²; w = min(1, (E − Σwe)/e,
-(E_M − Σwq)/q),
-a term with a zero below left out and a budget that is spent making w = 0; y_j = x⁺_j − Σ_i Θ_c[i,j]z_i;
-y ← y·(limit/‖y‖) where ‖y‖ > limit, limit = min(√q + C_w, Y); S[i,k] += w·(t_i·t_k); C[i,j] += w·(t_i·y_j);
-then trunc(entry·2³⁰).
+t_r = Σ_c T[r,c]z_c (t = z where T is none); e = Σ t_i²; q = Σ_r(Σ_c M[r,c]z_c)²; w = min(1, (E − Σe)/e, (E_M − Σq)/q),
+a term with a zero below left out; where w < 1 the budget is spent and every later w is 0, so w never grows again;
+y_j = x⁺_j − Σ_i Θ_c[i,j]z_i; y ← y·(limit/‖y‖) where ‖y‖ > limit, limit = min(√q + C_w, Y); S[i,k] += w·(t_i·t_k);
+C[i,j] += w·(t_i·y_j); then trunc(entry·2³⁰). A trajectory with a value that is not finite, and sums that are
+not finite or beyond their bounds (which rounding alone never brings about), report zeros.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -45,12 +45,23 @@ class Report:
 
     @staticmethod
     def from_dict(value: dict[str, Any]) -> Report:
-        return Report(
-            np.array(value["S"], dtype=np.int64),
-            np.array(value["C"], dtype=np.int64),
-            value["assignment_id"],
-            value.get("report_id", ""),
-        )
+        """The report of a decoded JSON object; what is not whole numbers below 2⁶³ is refused."""
+        for key in ("S", "C"):
+            entries = value.get(key)
+            if not isinstance(entries, list) or not all(type(v) is int and -(2**63) < v < 2**63 for v in entries):
+                raise InvalidInput(key, "is no list of whole numbers below 2⁶³", "send grid units, entry by entry")
+        ids = {key: value.get(key, "") for key in ("assignment_id", "report_id")}
+        for key, text in ids.items():
+            if not isinstance(text, str):
+                raise InvalidInput(key, f"is {text!r}", "send a string")
+        return Report(np.array(value["S"], dtype=np.int64), np.array(value["C"], dtype=np.int64), **ids)
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict())
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Report:
+        return Report.from_dict(json.loads(text))
 
 
 def make_report(assignment: Assignment, states: Any, controls: Any, report_id: str = "") -> Report:
@@ -71,37 +82,42 @@ def episode_sums(collection: Collection, states: Array, controls: Array) -> tupl
         )
     if steps > collection.horizon:
         raise InvalidInput("trajectory", f"has {steps} steps", f"at most {collection.horizon} belong to one report")
-    with np.errstate(all="ignore"):
-        S, C = _weighted_sums(collection, states, controls)
     upper = np.triu_indices(p)
-    flat = np.concatenate([S[upper], C.ravel()]) * 2.0**SCALE_BITS
-    if not np.isfinite(flat).all():
-        flat = np.zeros_like(flat)
-    units = np.trunc(flat).astype(np.int64)
-    return units[: upper[0].size], units[upper[0].size :]
+    if np.isfinite(states).all() and np.isfinite(controls).all():
+        with np.errstate(all="ignore"):
+            S, C = _weighted_sums(collection, states, controls)
+            units = np.trunc(np.concatenate([S[upper], C.ravel()]) * 2.0**SCALE_BITS)
+        if (np.abs(units) < 2.0**63).all():  # false for NaN too
+            whole = units.astype(np.int64)
+            S_units, C_units = whole[: upper[0].size], whole[upper[0].size :]
+            if within_bounds(collection, S_units, C_units):
+                return S_units, C_units
+    return np.zeros(upper[0].size, dtype=np.int64), np.zeros(p * n, dtype=np.int64)
 
 
 def _weighted_sums(collection: Collection, states: Array, controls: Array) -> tuple[Array, Array]:
     p, n = collection.p, collection.n
     S, C = np.zeros((p, p)), np.zeros((p, n))
-    spent, spent_response = 0.0, 0.0
+    spent, spent_response, w = 0.0, 0.0, 1.0
     for h in range(controls.shape[0]):
+        if w < 1.0:  # a budget is spent: no later step may weigh anything
+            break
         z = np.concatenate([states[h], controls[h]])
         t = z if collection.weighting is None else ordered_sum(collection.weighting * z)
         size, reach = _square(t), 0.0
         if collection.shape is not None:
             reach = _square(ordered_sum(collection.shape * z))
+        if size == 0.0:
+            continue
         w = _share(1.0, collection.energy, spent, size)
         if collection.response_budget is not None:
             w = _share(w, collection.response_budget, spent_response, reach)
-        if size == 0.0:
-            w = 0.0
-        spent += w * size
-        spent_response += w * reach
+        spent += size
+        spent_response += reach
         y = states[h + 1] - ordered_sum(collection.center.T * z)
         limit = response_limit(collection, reach)
         norm = math.sqrt(_square(y))
-        if norm > limit:
+        if not norm <= limit:
             y = y * (limit / norm)
         S += w * (t[:, None] * t[None, :])
         C += w * (t[:, None] * y[None, :])
@@ -131,19 +147,16 @@ def response_limit(collection: Collection, reach: float) -> float:
 
 
 def within_bounds(collection: Collection, S: IntArray, C: IntArray) -> bool:
-    """The curator's check, in whole numbers: ‖S‖ ≤ E, 0 ≤ tr S ≤ E, ‖C‖² ≤ E·B₂. Sizes must be right already."""
-    p = collection.p
-    unit = 1 << SCALE_BITS
-    energy = Fraction(collection.energy) * unit
-    trace, squares, k = 0, 0, 0
-    for i in range(p):
-        for j in range(i, p):
-            v = int(S[k])
-            k += 1
-            squares += v * v if i == j else 2 * v * v
-            if i == j:
-                if v < 0:
-                    return False
-                trace += v
-    cross = sum(int(v) * int(v) for v in C)
-    return trace <= energy and squares <= energy**2 and cross <= energy * Fraction(collection.response_energy) * unit
+    """The curator's check, in whole numbers: ‖S‖ ≤ E, 0 ≤ S_ii, tr S ≤ E, ‖C‖² ≤ E·B₂. Sizes must be right already."""
+    largest_trace, largest_square, largest_cross = collection.integer_bounds
+    entries: list[int] = S.tolist()
+    diagonal, at = [], 0
+    for row in range(collection.p, 0, -1):
+        diagonal.append(entries[at])
+        at += row
+    return (
+        min(diagonal) >= 0
+        and sum(diagonal) <= largest_trace
+        and 2 * sum(v * v for v in entries) - sum(v * v for v in diagonal) <= largest_square
+        and sum(v * v for v in C.tolist()) <= largest_cross
+    )
