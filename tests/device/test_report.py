@@ -124,12 +124,14 @@ def test_a_step_whose_square_overflows_does_not_open_the_budget() -> None:
 
 def test_weights_never_grow_again_once_the_budget_is_spent() -> None:
     """What rounding leaves of the budget must not give a tiny step the weight 1: Σ w‖y‖² ≤ E + Y² rests on it."""
-    collection = plain(energy=0.7, response_bound=1e6, horizon=3)
+    collection = plain(response_bound=1e6)
     rng = np.random.default_rng(0)
-    for _ in range(50):
-        states = np.array([rng.normal(size=2), 1.0 + rng.uniform(size=2), [3e-9, 0.0], [1e6, 1e6]])
-        cut = episode_sums(collection, states[:3], np.zeros((2, 1)))
-        whole = episode_sums(collection, states, np.zeros((3, 1)))
+    for _ in range(300):
+        states = np.vstack(
+            [rng.uniform(0, 0.5, size=(3, 2)), 1.0 + rng.uniform(size=(1, 2)), [[3e-9, 0.0], [1e6, 1e6]]]
+        )
+        cut = episode_sums(collection, states[:5], np.zeros((4, 1)))
+        whole = episode_sums(collection, states, np.zeros((5, 1)))
         for before, after in zip(cut, whole, strict=True):
             assert (before == after).all()
 
