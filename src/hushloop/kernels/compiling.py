@@ -1,4 +1,4 @@
-"""How kernels are compiled: strict arithmetic, no interpreter lock, cached on disk until any of their sources changes."""
+"""How kernels are compiled: strict arithmetic, no interpreter lock, cached on disk until one of the sources changes."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ FLOATS = 6
 """Σ cost, Σ cost², Σ other, Σ other², Σ cost·other, Σ of weights."""
 COUNTS = 2
 """Cut controls, clipped responses."""
+LARGEST = 2.0**63
 LOW_LIMB = np.uint64(0xFFFFFFFF)
 
 
@@ -31,29 +32,33 @@ def _row(M, i, V, columns):  # type: ignore[no-untyped-def]
 def _cut(V, first, last, limit):  # type: ignore[no-untyped-def]
     """Shorten V[first:last] to the length `limit`; where it was longer."""
     norm = root(squared_norm(V, first, last))
-    over = norm > limit
-    rescale(V, first, last, choose(over, limit / norm, 1.0))
-    return over
+    inside = norm <= limit
+    rescale(V, first, last, choose(inside, 1.0, limit / norm))
+    return choose(inside, splat(0.0), splat(1.0))
 
 
 @lane_jit
 def _control(K, Z, excitation, signs_at, words, seed, users, box, low, high, limit):  # type: ignore[no-untyped-def]
-    """The controls behind the state in Z, excited, then cut to the box and the ball; where either cut."""
+    """Controls behind the state in Z: excited, 0 where not finite, cut to box and ball; where that changed them."""
     d, n = K.shape
-    changed = splat(0.0)
+    bad = splat(0.0)
     for i in range(d):
         u = _row(K, i, Z, n)
         if excitation != 0.0:
             bit = np.uint64(signs_at + i)
             refill_signs(seed, users, bit, words)
             u = u + excitation * sign(words, bit)
+        bad = choose(u - u == 0.0, bad, 1.0)
+        store(Z, n + i, u)
+    changed = bad
+    for i in range(d):
+        u = choose(bad > 0.0, 0.0, load(Z, n + i))
         if box:
             changed = choose((u < low[i]) | (u > high[i]), 1.0, changed)
             u = choose(u < low[i], low[i], u)
             u = choose(u > high[i], high[i], u)
         store(Z, n + i, u)
-    over = _cut(Z, n, n + d, limit)
-    return choose(over, 1.0, changed)
+    return choose(_cut(Z, n, n + d, limit) > 0.0, 1.0, changed)
 
 
 @lane_jit
@@ -92,7 +97,26 @@ def _stage_cost(weights, Z, n, p):  # type: ignore[no-untyped-def]
 
 
 @lane_jit
-def _response(Z, X, center, has_shape, shape, disturbance_bound, ceiling, Y):  # type: ignore[no-untyped-def]
+def _squared_image(M, Z, p):  # type: ignore[no-untyped-def]
+    """‖Mz‖²."""
+    total = splat(0.0)
+    for i in range(p):
+        entry = _row(M, i, Z, p)
+        total = total + entry * entry
+    return total
+
+
+@lane_jit
+def _share(w, budget, spent, size):  # type: ignore[no-untyped-def]
+    """The weight that what is left of a budget allows a step of this size."""
+    left = budget - spent
+    share = left / size
+    share = choose((share < w) & (size > 0.0), share, w)
+    return choose(left <= 0.0, 0.0, share)
+
+
+@lane_jit
+def _response(Z, X, center, reach, has_shape, disturbance_bound, ceiling, Y):  # type: ignore[no-untyped-def]
     """Y = x⁺ − Θ_c'z, cut to ‖Mz‖ + C_w and to the ceiling; where it was cut."""
     p, n = center.shape
     for j in range(n):
@@ -102,37 +126,52 @@ def _response(Z, X, center, has_shape, shape, disturbance_bound, ceiling, Y):  #
         store(Y, j, load(X, j) - total)
     limit = splat(ceiling)
     if has_shape:
-        total = splat(0.0)
-        for i in range(p):
-            entry = _row(shape, i, Z, p)
-            total = total + entry * entry
-        own = (root(total) + disturbance_bound) * SLACK
+        own = (root(reach) + disturbance_bound) * SLACK
         limit = choose(limit < own, limit, own)
     return _cut(Y, 0, n, limit)
 
 
 @lane_jit
-def _accumulate(Z, Y, w, p, n, S):  # type: ignore[no-untyped-def]
+def _weigh(Z, has_weighting, weighting, T, p):  # type: ignore[no-untyped-def]
+    """T = weighting · z."""
+    for i in range(p):
+        if has_weighting:
+            store(T, i, _row(weighting, i, Z, p))
+        else:
+            store(T, i, load(Z, i))
+
+
+@lane_jit
+def _keep(V, count, taken):  # type: ignore[no-untyped-def]
+    """0 in the lanes that are not taken, so that not even an infinity of theirs counts."""
+    for i in range(count):
+        store(V, i, choose(taken, load(V, i), 0.0))
+
+
+@lane_jit
+def _accumulate(T, Y, w, p, n, S):  # type: ignore[no-untyped-def]
     m = 0
     for i in range(p):
-        z = load(Z, i)
+        t = load(T, i)
         for k in range(i, p):
-            store(S, m, load(S, m) + w * (z * load(Z, k)))
+            store(S, m, load(S, m) + w * (t * load(T, k)))
             m += 1
     for i in range(p):
-        z = load(Z, i)
+        t = load(T, i)
         for j in range(n):
-            store(S, m, load(S, m) + w * (z * load(Y, j)))
+            store(S, m, load(S, m) + w * (t * load(Y, j)))
             m += 1
 
 
 @lane_jit
-def _fold(S, count, active, limbs):  # type: ignore[no-untyped-def]
+def _fold(S, count, X, n, active, limbs):  # type: ignore[no-untyped-def]
     """Add the grid units of the active lanes, toward zero, in two limbs; what is not finite counts as zeros."""
     good = active
+    for i in range(n):  # a state that is not finite leaves no later one finite
+        good = good & (load(X, i) - load(X, i) == 0.0)
     for m in range(count):
         v = load(S, m) * UNITS
-        good = good & (v - v == 0.0)
+        good = good & (v < LARGEST) & (v > -LARGEST)
     for m in range(count):
         units = truncate(choose(good, load(S, m) * UNITS, 0.0))
         store(limbs, 2 * m, load(limbs, 2 * m) + (units & LOW_LIMB))
@@ -177,7 +216,9 @@ def _part(work, first, count):  # type: ignore[no-untyped-def]
 @room_jit
 def run_chunks(  # type: ignore[no-untyped-def]
     seed, A, B, weights, K, K_other, compare, limit, excitation, box, low, high, center, has_shape, shape, budget,
-    disturbance_bound, ceiling, w_law, w_args, w_scale, x_law, x_args, x_scale, x_center, starts,
+    disturbance_bound, ceiling,
+    has_weighting, weighting, has_response_budget, response_budget,
+    w_law, w_args, w_scale, x_law, x_args, x_scale, x_center, starts,
     first_user, offset, users, chunk, limbs, floats, counts, work, words,
 ):  # fmt: skip
     """Fill rows of limbs (chunks, 2, entries), floats and counts, one a chunk; `starts` begin at row `offset`.
@@ -188,8 +229,8 @@ def run_chunks(  # type: ignore[no-untyped-def]
     p, count = n + d, limbs.shape[2]
     Z, Z_other, X, Y = _part(work, 0, p), _part(work, p, p), _part(work, 2 * p, n), _part(work, 3 * p, n)
     bit_words, limb_lanes = _part(words, 0, 4), _part(words, 4, 2 * count)
-    V, trial, W = _part(work, 4 * p, n), _part(work, 5 * p, n), _part(work, 6 * p, n)
-    totals, S = _part(work, 7 * p, FLOATS + COUNTS), _part(work, 7 * p + FLOATS + COUNTS, count)
+    V, trial, W, T = _part(work, 4 * p, n), _part(work, 5 * p, n), _part(work, 6 * p, n), _part(work, 7 * p, p)
+    totals, S = _part(work, 8 * p, FLOATS + COUNTS), _part(work, 8 * p + FLOATS + COUNTS, count)
     for begin in range(0, users, LANES):
         active = numbers() < np.uint64(users - begin)
         who = numbers() + (first_user + np.uint64(begin))
@@ -205,7 +246,8 @@ def run_chunks(  # type: ignore[no-untyped-def]
             store(Z_other, i, load(Z, i))
         for m in range(count):
             store(S, m, 0.0)
-        spent, cost, other, weight, cuts, clips = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+        w, spent, spent_response, weight = splat(1.0), splat(0.0), splat(0.0), splat(0.0)
+        cost, other, cuts, clips = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
         for h in range(horizon):
             for i in range(n):
                 store(W, i, 0.0)
@@ -215,15 +257,22 @@ def run_chunks(  # type: ignore[no-untyped-def]
             for i in range(n):
                 store(X, i, load(X, i) + load(W, i))
             cost = cost + _stage_cost(weights, Z, n, p)
-            size, left = squared_norm(Z, 0, p), budget - spent
-            share = left / size
-            w = choose(share < 1.0, share, 1.0)
-            w = choose((left <= 0.0) | (size == 0.0), 0.0, w)
-            spent = choose((w < 1.0) & (size > 0.0), budget, spent + size)
-            weight = weight + w
-            over = _response(Z, X, center, has_shape, shape, disturbance_bound, ceiling, Y)
-            clips = clips + choose(over, splat(1.0), splat(0.0))
-            _accumulate(Z, Y, w, p, n, S)
+            reach = _squared_image(shape, Z, p) if has_shape else splat(0.0)
+            over = _response(Z, X, center, reach, has_shape, disturbance_bound, ceiling, Y)
+            clips = clips + over
+            _weigh(Z, has_weighting, weighting, T, p)
+            size = squared_norm(T, 0, p)
+            taken = (w == 1.0) & (size > 0.0)  # once a budget is spent no later step weighs anything
+            share = _share(splat(1.0), budget, spent, size)
+            if has_response_budget:
+                share = _share(share, response_budget, spent_response, reach)
+            w = choose(taken, share, w)
+            spent = spent + size
+            spent_response = spent_response + choose(taken, reach, 0.0)
+            weight = weight + choose(taken, w, 0.0)
+            _keep(T, p, taken)
+            _keep(Y, n, taken)
+            _accumulate(T, Y, w, p, n, S)
             if compare:
                 for i in range(d):
                     store(Z_other, n + i, _row(K_other[h], i, Z_other, n))
@@ -233,7 +282,7 @@ def run_chunks(  # type: ignore[no-untyped-def]
                     store(Z_other, i, load(Y, i) + load(W, i))
             for i in range(n):
                 store(Z, i, load(X, i))
-        _fold(S, count, active, limb_lanes)
+        _fold(S, count, X, n, active, limb_lanes)
         _tally(cost, other, weight, cuts, clips, active, totals)
         if (begin + LANES) % chunk == 0 or begin + LANES >= users:
             row = begin // chunk
@@ -248,4 +297,4 @@ def entries(n: int, d: int) -> int:
 
 def space(n: int, d: int) -> tuple[int, int]:
     """Vectors in `work` and `words` of run_chunks."""
-    return 7 * (n + d) + FLOATS + COUNTS + entries(n, d), 4 + 2 * entries(n, d)
+    return 8 * (n + d) + FLOATS + COUNTS + entries(n, d), 4 + 2 * entries(n, d)

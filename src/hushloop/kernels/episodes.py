@@ -76,6 +76,8 @@ def episodes(
     energy: float,
     disturbance_bound: float,
     response_bound: float | None,
+    weighting: Array | None = None,
+    response_budget: float | None = None,
     disturbance: Law,
     start: Law,
     excitation: float = 0.0,
@@ -87,8 +89,8 @@ def episodes(
 ) -> EpisodeSums:
     """Run users first_user..first_user+users−1 of `seed` on the plant (A, B).
 
-    `gains` (H, d, n) and the keywords up to `response_bound` are those of a controller and a collection; `compare`
-    (H, d, n) runs unclipped and unexcited on the same start and disturbances. `starts` (users, n) replaces the start's
+    `gains` (H, d, n), `excitation` and the control's bounds are those of a controller, `center` to `response_budget`
+    those of a collection; `compare` (H, d, n) runs unclipped and unexcited on the same start and disturbances. `starts` (users, n) replaces the start's
     law. `threads` defaults to NUMBA_NUM_THREADS or the number of cores.
     """
     horizon, d, n = gains.shape
@@ -110,6 +112,8 @@ def episodes(
         _array(center), shape is not None, np.zeros((0, 0)) if shape is None else _array(shape),
         float(energy * SLACK), float(disturbance_bound),
         np.inf if response_bound is None else float(response_bound * SLACK),
+        weighting is not None, np.zeros((0, 0)) if weighting is None else _array(weighting),
+        response_budget is not None, 0.0 if response_budget is None else float(response_budget * SLACK),
         *law_codes(disturbance, n)[:3], *law_codes(start, n),
         np.zeros((0, n)) if starts is None else _array(starts),
     )  # fmt: skip

@@ -45,10 +45,12 @@ def trajectories(
         u = times(gains[h], X[:, h])
         if excitation:
             u = u + excitation * signs(seed, index, h * d, d)
+        lost = ~np.isfinite(u).all(axis=1)
+        u[lost] = 0.0
         boxed = np.minimum(np.maximum(u, low), high)
         cut[:, h] = (boxed != u).any(axis=1)
         U[:, h], over = shorten(boxed, np.full(users, control_bound * SLACK))
-        cut[:, h] |= over
+        cut[:, h] |= over | lost
         step = times(B, U[:, h], times(A, X[:, h]))
         X[:, h + 1] = step + _draw(seed, index, h, DISTURBANCE, disturbance, n)
     return X, U, cut
@@ -67,14 +69,14 @@ def episodes(seed: int, first_user: int, users: int, **given: Any) -> EpisodeSum
         X_other, U_other, _ = trajectories(seed, first_user, users, **free)
         other = costs(X_other, U_other, given["Q"], given["R"])
     return EpisodeSums(
-        users, S, C, *(float(v) for v in (cost.sum(), cost @ cost, other.sum(), other @ other, cost @ other)), weight,
-        int(cut.sum()), clips, users * U.shape[1],
+        users, S, C, float(cost.sum()), float(cost @ cost), float(other.sum()), float(other @ other),
+        float(cost @ other), weight, int(cut.sum()), clips, users * U.shape[1],
     )  # fmt: skip
 
 
 def report_sums(
     X: Array, U: Array, *, center: Array, shape: Array | None, energy: float, disturbance_bound: float,
-    response_bound: float | None, **_: Any,
+    response_bound: float | None, weighting: Array | None = None, response_budget: float | None = None, **_: Any,
 ) -> tuple[NDArray[Any], NDArray[Any], float, int]:  # fmt: skip
     """(S, C, Σ of weights, clipped responses) of trajectories, S and C exact whole numbers."""
     users, horizon, d = U.shape
@@ -82,25 +84,40 @@ def report_sums(
     p = n + d
     rows, columns = np.triu_indices(p)
     S, C = np.zeros((users, rows.size)), np.zeros((users, p, n))
-    spent, weight, clips = np.zeros(users), 0.0, 0
+    w, spent, spent_response, weight, clips = np.ones(users), np.zeros(users), np.zeros(users), 0.0, 0
     ceiling = math.inf if response_bound is None else response_bound * SLACK
     for h in range(horizon):
         z = np.hstack([X[:, h], U[:, h]])
-        size, left = squared_norm(z), energy * SLACK - spent
-        with np.errstate(divide="ignore", invalid="ignore"):
-            w = np.where(left / size < 1.0, left / size, 1.0)
-        w[(left <= 0.0) | (size == 0.0)] = 0.0
-        spent = np.where((w < 1.0) & (size > 0.0), energy * SLACK, spent + size)
-        weight += float(w.sum())
+        t = z if weighting is None else times(weighting, z)
+        reach = np.zeros(users) if shape is None else squared_norm(times(shape, z))
         limit = np.full(users, ceiling)
         if shape is not None:
-            limit = np.minimum((np.sqrt(squared_norm(times(shape, z))) + disturbance_bound) * SLACK, ceiling)
+            limit = np.minimum((np.sqrt(reach) + disturbance_bound) * SLACK, ceiling)
         y, over = shorten(X[:, h + 1] - times(center.T, z), limit)
         clips += int(over.sum())
-        S += w[:, None] * (z[:, rows] * z[:, columns])
-        C += w[:, None, None] * (z[:, :, None] * y[:, None, :])
-    total = whole(np.hstack([S, C.reshape(users, p * n)]))
+        size = squared_norm(t)
+        taken = (w == 1.0) & (size > 0.0)
+        own = share(np.ones(users), energy * SLACK - spent, size)
+        if response_budget is not None:
+            own = share(own, response_budget * SLACK - spent_response, reach)
+        w[taken] = own[taken]
+        spent, spent_response = spent + size, spent_response + np.where(taken, reach, 0.0)
+        weight += float(w[taken].sum())
+        t, y = np.where(taken[:, None], t, 0.0), np.where(taken[:, None], y, 0.0)
+        S += w[:, None] * (t[:, rows] * t[:, columns])
+        C += w[:, None, None] * (t[:, :, None] * y[:, None, :])
+    sums = np.hstack([S, C.reshape(users, p * n)])
+    sums[~np.isfinite(X).all(axis=(1, 2))] = 0.0
+    total = whole(sums)
     return total[: rows.size], total[rows.size :], weight, clips
+
+
+def share(w: Array, left: Array, size: Array) -> Array:
+    """The weights that what is left of a budget allows steps of these sizes."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        allowed = left / size
+    w = np.where((allowed < w) & (size > 0.0), allowed, w)
+    return np.where(left <= 0.0, 0.0, w)
 
 
 def costs(X: Array, U: Array, Q: Array, R: Array) -> Array:
