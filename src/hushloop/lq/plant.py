@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -91,6 +92,19 @@ class Plant:
     @property
     def optimal_gains(self) -> Gains:
         return optimal_gains(self.problem, self.A, self.B)
+
+    @staticmethod
+    def from_statespace(system: Any, problem: Problem, allow_uncontrollable: bool = False) -> Plant:
+        """The plant of a discrete-time `control.StateSpace` (python-control)."""
+        from .interop import from_statespace
+
+        return from_statespace(system, problem, allow_uncontrollable)
+
+    def to_statespace(self) -> Any:
+        """The plant as a `control.StateSpace` whose output is the state."""
+        from .interop import to_statespace
+
+        return to_statespace(self)
 
     def cost(self, K: Gains, excitation: float = 0.0, X1: Array | None = None) -> float:
         """Exact cost of a linear policy here (no clipping)."""

@@ -171,6 +171,14 @@ class Problem:
     def nominal_B(self) -> Array:
         return np.ascontiguousarray(self.nominal[self.n :].T)
 
+    def cut(self, u: Array) -> Array:
+        """What is applied of a control (d,): first within the actuator limits, then within ‖u‖ ≤ γ."""
+        if self.control_low is not None:
+            u = np.maximum(u, self.control_low)
+        if self.control_high is not None:
+            u = np.minimum(u, self.control_high)
+        return np.asarray(u * min(1.0, self.control_bound / max(float(np.linalg.norm(u)), 1e-300)))
+
     def with_(self, **changes: Any) -> Problem:
         """A copy with some fields changed and all checks made again."""
         return replace(self, **changes)
