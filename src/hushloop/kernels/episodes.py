@@ -90,8 +90,8 @@ def episodes(
     """Run users first_user..first_user+users−1 of `seed` on the plant (A, B).
 
     `gains` (H, d, n), `excitation` and the control's bounds are those of a controller, `center` to `response_budget`
-    those of a collection; `compare` (H, d, n) runs unclipped and unexcited on the same start and disturbances. `starts` (users, n) replaces the start's
-    law. `threads` defaults to NUMBA_NUM_THREADS or the number of cores.
+    those of a collection; `compare` (H, d, n) runs unclipped and unexcited on the same start and disturbances.
+    `starts` (users, n) replaces the start's law. `threads` defaults to NUMBA_NUM_THREADS or the number of cores.
     """
     horizon, d, n = gains.shape
     p = n + d
