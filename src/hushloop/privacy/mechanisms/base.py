@@ -80,10 +80,23 @@ class Strategy(Protocol):
     a function of what was measured.
     """
 
-    name: str
-    kind: Literal["block", "prefix"]
-    fixed: bool  # one collection for the whole stream
-    isotropic: bool
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> Literal["block", "prefix"]:
+        """Whether a release sums up its own block or everybody so far."""
+        ...
+
+    @property
+    def fixed(self) -> bool:
+        """One collection for the whole stream."""
+        ...
+
+    @property
+    def isotropic(self) -> bool:
+        """Noise on S: isotropic, or mirrored from the upper triangle."""
+        ...
 
     def scales(self, collection: Collection) -> NoiseScales:
         """Noise of one measurement of the reports of this collection."""
