@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..privacy.budget import Adjacency
-from .exact import ExactResult, exact_audit
+from .exact import ExactResult, exact_audit, worst_of
 from .statistical import CERTAIN, Bounds, Scores, lower_bounds, score
 from .subject import Crowd, Make
 
@@ -24,12 +24,11 @@ class Claim:
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What is audited. The exact part may run a smaller or richer subject than the statistical one."""
+    """What is audited. The exact part may run a richer subject beside the statistical one."""
 
     name: str
     claim: Claim
-    exact: Make
-    pairs: Mapping[str, tuple[Crowd, Crowd]]  # for the exact part
+    exact: tuple[tuple[Make, Mapping[str, tuple[Crowd, Crowd]]], ...]  # each with named pairs of neighbours
     statistical: Make
     canary: tuple[Crowd, Crowd]
     at_once: bool = True  # no collection depends on a release, so that many trials run as one
@@ -88,7 +87,7 @@ class Audit:
 
 def run_audit(target: Target, trials: int, seed: int = 0) -> Audit:
     """Both parts."""
-    exact = exact_audit(target.exact, target.pairs, target.claim.mu, seed)
+    exact = worst_of([exact_audit(make, pairs, target.claim.mu, seed) for make, pairs in target.exact])
     scores = score(target.statistical, *target.canary, seed, trials, target.at_once, target.claim.delta)
     delta = target.claim.delta
     bound, certain = lower_bounds(scores, delta), lower_bounds(scores, delta, CERTAIN / 3)

@@ -116,7 +116,7 @@ def audit_specimen(name: str, specimen: Specimen, seed: int = 0, trials: int | N
     mu = specimen.strategy.guarantee(BUDGET.delta, adjacency).mu
     claim = Claim(BUDGET.epsilon, BUDGET.delta, adjacency, mu)
     pairs = neighbours(one, other, (0, USERS // 2))
-    target = Target(name, claim, specimen.make, pairs, specimen.make, (Crowd(other, other), Crowd(one, other)),
+    target = Target(name, claim, ((specimen.make, pairs),), specimen.make, (Crowd(other, other), Crowd(one, other)),
                     specimen.at_once)  # fmt: skip
     return run_audit(target, specimen.trials if trials is None else min(trials, specimen.trials), seed)
 
