@@ -26,7 +26,7 @@ class Claim(TypedDict):
 
 
 def best(work: Callable[[], Any], rounds: int = 7, least: float = 0.05) -> float:
-    """Seconds of the fastest of `rounds` repetitions, each of as many calls as fill `least` seconds, after one call to warm up."""
+    """Seconds of a call: the fastest of `rounds` runs of as many calls as fill `least` seconds, once warm."""
     work()
     begin = time.perf_counter()
     work()

@@ -1,7 +1,7 @@
 """Value and gradient of J* together, for 1024 systems at once, against peers that compute the value alone.
 
-n = 4 states, d = 2 inputs, horizon 20, one core. Peers: the Riccati recursion batched in numpy, JAX's vmap of it (and its
-value_and_grad beside it), and a loop over python-control's `dlqr`, which solves the infinite horizon.
+n = 4 states, d = 2 inputs, horizon 20, one core. Peers: the Riccati recursion batched in numpy, JAX's vmap of it (and
+its value_and_grad beside it), and a loop over python-control's `dlqr`, which solves the infinite horizon.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from collections.abc import Callable
 
 from common import Claim, best_of_each, claim, missing, show  # first: it sets the number of threads
 
+# isort: split
+
 import numpy as np
+
 from hushloop.kernels import riccati
 
 COUNT, N, D, HORIZON = 1024, 4, 2, 20

@@ -95,11 +95,10 @@ def signs(seed: int, users: Words, bit: int, d: int) -> Array:
 
 
 def _bits(seed: int, users: Words, step: int, purpose: int, count: int) -> NDArray[np.bool_]:
-    out = np.zeros((users.size, count), dtype=bool)
-    for i in range(count):
-        word = block(seed, users, step, purpose, i // 128)[(i // 32) % 4]
-        out[:, i] = (word >> np.uint64(i % 32)) & np.uint64(1)
-    return out
+    shifts = np.arange(32, dtype=np.uint64)
+    blocks = [np.stack(block(seed, users, step, purpose, slot), axis=1) for slot in range(-(-count // 128))]
+    bits = (np.hstack(blocks)[:, :, None] >> shifts) & np.uint64(1)
+    return np.asarray(bits.reshape(users.size, -1)[:, :count] == 1)
 
 
 def _normals(seed: int, users: Words, step: int, purpose: int, slot: int, n: int) -> Array:
