@@ -55,11 +55,11 @@ def draw_isotropic(law: Law, n: int, bound: float, std: float | None, size: int,
     return direction * bound
 
 
-def _check_law(table: str, law: str, bound: float, std: float | None) -> None:
+def _check_law(table: str, law: str, bound: float, std: float | None, size: str = "bound") -> None:
     if law not in LAWS:
         raise InvalidInput(f"{table}.law", f"is {law!r}", f"choose one of {', '.join(LAWS)}")
     if not math.isfinite(bound) or bound < 0:
-        raise InvalidInput(f"{table}.bound", f"is {bound}", "give a finite number that is not negative")
+        raise InvalidInput(f"{table}.{size}", f"is {bound}", "give a finite number that is not negative")
     if std is not None:
         if law != "truncated-normal":
             raise InvalidInput(
@@ -144,7 +144,7 @@ class Start:
                 )
             object.__setattr__(self, "public", True)
         else:
-            _check_law("start", self.law, self.radius, self.std)
+            _check_law("start", self.law, self.radius, self.std, "radius")
 
     @property
     def covariance(self) -> Array:
