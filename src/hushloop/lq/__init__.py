@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import gallery
 from .disturbance import Disturbance, Start
 from .plant import Assumption, Plant
 from .problem import About, Problem, Units, split, theta
@@ -28,6 +29,7 @@ __all__ = [
     "Start",
     "Units",
     "cost_gradient",
+    "gallery",
     "idle_gains",
     "mean_sums",
     "optimal_cost",
