@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
+from ..errors import InvalidInput
 from ._common import load_problem, output_options, print_json, remark
 
 EXAMPLE = "Example: hushloop privacy --plant toy --profile refined --epsilon 1 --delta 1e-6 --users 131072 --verify"
@@ -40,10 +42,16 @@ def command(
     budget = None if epsilon is None else Budget(epsilon, delta, adjacency, participations)
     made = statement(problem, profile, budget, users=users, **choices)
     if html_file is not None:
-        with click.open_file(html_file, "w", encoding="utf-8") as out:
-            out.write(made.html())
+        _write(html_file, made.html())
         remark(f"wrote {html_file}", quiet)
     if as_json:
         print_json(made.to_dict())
     elif html_file is None:
         click.echo(made.markdown(), nl=False)
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as why:
+        raise InvalidInput("html", f"is {path}, which cannot be written", str(why.strerror)) from why

@@ -19,7 +19,8 @@ LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 ULPS = 2.0**-47
 """Relative rounding error of one evaluation, with a wide margin (see `_log_delta`)."""
 
-UP, DOWN = 1.0 + 2.0**-50, 1.0 - 2.0**-50
+LARGEST_MU = 1e6
+UP = 1.0 + 2.0**-50
 
 
 def log_delta_of(epsilon: float, mu: float) -> float:
@@ -29,7 +30,7 @@ def log_delta_of(epsilon: float, mu: float) -> float:
         raise InvalidInput("epsilon", f"is {epsilon}", "give a finite number that is not negative")
     if mu == 0.0:
         return -math.inf
-    return 0.0 if math.isinf(mu) else _upper(epsilon, mu)
+    return 0.0 if mu > LARGEST_MU else min(0.0, _upper(epsilon, mu))
 
 
 def delta_of(epsilon: float, mu: float) -> float:
@@ -39,17 +40,17 @@ def delta_of(epsilon: float, mu: float) -> float:
 
 def mu_of(epsilon: float, delta: float) -> float:
     """The largest μ whose guarantee at δ is at most ε, rounded down so far that `epsilon_of` never exceeds ε for it."""
-    if not (math.isfinite(epsilon) and epsilon >= 0):
-        raise InvalidInput("epsilon", f"is {epsilon}", "give a finite number that is not negative")
+    if not 0 <= epsilon <= 1e12:
+        raise InvalidInput("epsilon", f"is {epsilon}", "give a number that is not negative, at most 1e12")
     target = _log_target(delta)
     return _edge(lambda mu: _upper(epsilon, mu, margins=2.0) <= target)[0]
 
 
 def epsilon_of(mu: float, delta: float) -> float:
-    """The least ε of μ-GDP at δ, rounded up; infinite where μ is."""
+    """The least ε of μ-GDP at δ, rounded up; infinite above μ = 10⁶, where nothing is promised."""
     target = _log_target(delta)
     _check_mu(mu)
-    if math.isinf(mu):
+    if mu > LARGEST_MU:
         return math.inf
     if mu == 0.0 or _upper(0.0, mu) <= target:
         return 0.0

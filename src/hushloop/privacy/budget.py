@@ -10,6 +10,7 @@ from ..errors import InvalidInput
 
 Adjacency = Literal["replace-one", "zero-out"]
 ADJACENCIES: tuple[str, ...] = get_args(Adjacency)
+LARGEST_EPSILON = 1e6
 
 
 def other(adjacency: Adjacency) -> Adjacency:
@@ -29,6 +30,8 @@ class Budget:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.epsilon) and self.epsilon > 0):
             raise InvalidInput("epsilon", f"is {self.epsilon}", "give a finite number above 0")
+        if self.epsilon > LARGEST_EPSILON:
+            raise InvalidInput("epsilon", f"is {self.epsilon}", f"above {LARGEST_EPSILON:g} nothing is promised")
         if not (math.isfinite(self.delta) and 0 < self.delta < 1):
             raise InvalidInput("delta", f"is {self.delta}", "give a number above 0 and below 1, such as 1e-6")
         if self.adjacency not in ADJACENCIES:
@@ -41,7 +44,7 @@ class Budget:
         """The μ of Gaussian differential privacy that one report may spend, rounded down."""
         from .accounting import mu_of
 
-        return mu_of(self.epsilon, self.delta) / self.participations * (1.0 - 2.0**-50)
+        return mu_of(self.epsilon, self.delta) / self.participations * (1.0 - 2.0**-48)
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def neighbours(terms: Terms) -> Section:
 
 def bounds(terms: Terms) -> Section:
     c = terms.collection
-    response = [] if c.shape is None else [f"‖y‖ ≤ ‖Mz‖ + {number(c.disturbance_bound)}, λ_max(M) = {above(c.rho)}"]
+    response = [] if c.shape is None else [f"‖y‖ ≤ ‖Mz‖ + {number(c.disturbance_bound)}, λ_max(M) = {number(c.rho)}"]
     if c.response_bound is not None:
         response.append(f"‖y‖ ≤ {number(c.response_bound)}")
     items = (
@@ -109,13 +109,13 @@ def bounds(terms: Terms) -> Section:
         "≤ E.",
         f"At most H = {c.horizon} steps count.",
         "The response y = x⁺ − Θ_c'z is clipped before it is summed: " + "; ".join(response) + ".",
-        f"Together: Σ w‖y‖² ≤ B₂ = {above(c.response_energy)}, so ‖C‖² ≤ E·B₂.",
+        f"Together: Σ w‖y‖² ≤ B₂ = {number(c.response_energy)}, so ‖C‖² ≤ E·B₂.",
         f"S = Σ w zz' and C = Σ w zy' are rounded toward zero to whole multiples of {GRID:.3g}; the numbers below "
         "include it.",
     )
     table = terms.sensitivity()
     rows = tuple(
-        (key, above(table[key]["S"]), above(table[key]["C"]), above(table[key].get("pair", math.nan)))
+        (key, number(table[key]["S"]), number(table[key]["C"]), number(table[key].get("pair", math.nan)))
         for key in get_args(Adjacency)
     )
     text = (
@@ -264,7 +264,7 @@ def number(value: float) -> str:
 
 
 def above(value: float) -> str:
-    """Six significant digits, never below the value: for ε, μ and bounds."""
+    """Six significant digits, never below the value: for ε and μ."""
     text = number(value)
     if math.isfinite(value) and float(text) < value:
         digit = 10.0 ** (math.floor(math.log10(value)) - 5)
