@@ -7,8 +7,8 @@ P_{H+1} = 0, hence u_H = 0 and P_H = Q: the recursion begins one step before it.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .compiling import lane_jit, room_jit
 from .optimistic_lanes import load, root, splat, store
 
 
@@ -18,7 +18,7 @@ def workspace_size(n: int, d: int, horizon: int) -> int:
     return horizon * (2 * n * n + d * n) + n * p + d * d + 3 * n * n
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@lane_jit
 def lane_cost_gradient(T, G, J, Q, R, X1, W, horizon, n, d, work):  # type: ignore[no-untyped-def]
     """J (1 lane) and G = ∂J*/∂Θ (p·n lanes) at T (p·n lanes); Q, R, X1, W are plain matrices shared by all lanes."""
     p = n + d
@@ -141,7 +141,7 @@ def lane_cost_gradient(T, G, J, Q, R, X1, W, horizon, n, d, work):  # type: igno
                     store(X, j * n + i, s)
 
 
-@njit(cache=True, error_model="numpy")
+@room_jit
 def eight_cost_gradients(T, G, J, Q, R, X1, W, horizon, n, d, work):  # type: ignore[no-untyped-def]
     """The same as a function of its own, for the tests."""
     lane_cost_gradient(T, G, J, Q, R, X1, W, horizon, n, d, work)

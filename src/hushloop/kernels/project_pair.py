@@ -2,18 +2,20 @@
 
 In the ellipsoid's eigenbasis a point is Θ = Θ_c + mV, row i stretched by m_i. The projection minimises
 Σ w_i‖v_i − b_i/w_i‖² over ‖V‖² ≤ 1 and Σ‖m_iv_i + c_i‖² ≤ r², c = Θ_c − Θ₀. Its solution is
-v_i = (b_i − λ₂m_ic_i)/(w_i + λ₁ + λ₂m_i²), so that all a search needs is three numbers a row: ‖b_i‖², ⟨b_i,c_i⟩, ‖c_i‖².
+v_i = (b_i − λ₂m_ic_i)/(w_i + λ₁ + λ₂m_i²).
+All that a search needs is three numbers a row: ‖b_i‖², ⟨b_i,c_i⟩ and ‖c_i‖².
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .compiling import room_jit
 
 LARGEST = 1e18  # a multiplier beyond this means that the two sets do not meet
 
 
-@njit(cache=True, error_model="numpy")
+@room_jit
 def pair_values(first, second, w, m, bb, bc, cc):  # type: ignore[no-untyped-def]
     """‖V‖², ‖mV + c‖² and half of minus their derivatives: (λ₁λ₁, λ₁λ₂, λ₂λ₂)."""
     size, reach, h11, h12, h22 = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -35,7 +37,7 @@ def pair_values(first, second, w, m, bb, bc, cc):  # type: ignore[no-untyped-def
     return size, reach, h11, h12, h22
 
 
-@njit(cache=True, error_model="numpy")
+@room_jit
 def first_multiplier(start, second, w, m, bb, bc, cc):  # type: ignore[no-untyped-def]
     """λ₁ ≥ 0 with ‖V‖ ≤ 1 at this λ₂, by Newton on the secular equation (monotone from the left)."""
     size, _, h11, _, _ = pair_values(0.0, second, w, m, bb, bc, cc)
@@ -57,7 +59,7 @@ def first_multiplier(start, second, w, m, bb, bc, cc):  # type: ignore[no-untype
     return value
 
 
-@njit(cache=True, error_model="numpy")
+@room_jit
 def project_pair(w, m, bb, bc, cc, r):  # type: ignore[no-untyped-def]
     """(λ₁, λ₂, whether the sets meet)."""
     second, low, high = 0.0, 0.0, -1.0
@@ -94,7 +96,7 @@ def project_pair(w, m, bb, bc, cc, r):  # type: ignore[no-untyped-def]
     return first, second, False
 
 
-@njit(cache=True, error_model="numpy")
+@room_jit
 def project_rows(b, c, w, m, r, out):  # type: ignore[no-untyped-def]
     """The minimiser V (p, n) into `out`; False where the two sets do not meet. b, c (p, n); w, m (p,)."""
     p, n = b.shape

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import HushloopError
 
 Array = NDArray[np.float64]
+COVERING_KAPPAS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ class Belief:
         N = p * n
         with np.errstate(divide="ignore"):
             stretch = n * float(np.sum(np.log(self.semi_axes)))
-        return stretch + 0.5 * N * math.log(math.pi) - math.lgamma(0.5 * N + 1.0)
+        return float(stretch + 0.5 * N * math.log(math.pi) - math.lgamma(0.5 * N + 1.0))
 
     def sample(self, size: int, rng: np.random.Generator, tries: int = 200) -> Array:
         """`size` draws (size, p, n), uniform in the ellipsoid; those outside the ball are drawn again.
@@ -117,25 +118,21 @@ class Belief:
         V *= rng.uniform(size=(size, 1, 1)) ** (1.0 / (p * n))
         return np.asarray(self.center + self.shape @ V)
 
-    def covering(self) -> tuple[Array, Array]:
-        """(centre, shape) of one ellipsoid that holds the belief: the least trace of the squared axes among fusions.
+    def coverings(self) -> list[tuple[Array, Array]]:
+        """(centre, shape) of ellipsoids that each hold the belief: its own and, where the ball cuts it, a fusion.
 
-        Every convex combination κ·(ellipsoid) + (1−κ)·(ball) is an ellipsoid of the same form and holds both.
+        Every convex combination κ·(ellipsoid) + (1−κ)·(ball) holds both; the one of least squared axes is taken.
         """
+        own = (self.center, self.shape)
         if not self.ball_matters:
-            return self.center, self.shape
+            return [own]
         m, U = self.axes
         c = U.T @ (self.center - self.ball_center)
-        best = (self.ball_radius**2 * m.size, self.ball_center, self.ball_radius * np.eye(m.size))
-        if float(m @ m) < best[0]:
-            best = (float(m @ m), self.center, self.shape)
-        if m[0] > 0.0:
-            for kappa in (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98):
-                center, axes = _fused(kappa, m, c, self.ball_radius)
-                trace = float(axes @ axes)
-                if trace < best[0]:
-                    best = (trace, self.ball_center + U @ center, (U * axes) @ U.T)
-        return best[1], best[2]
+        best = (self.ball_radius**2 * m.size, np.zeros_like(c), np.full(m.size, self.ball_radius))
+        for kappa in COVERING_KAPPAS if m[0] > 0.0 else ():
+            center, axes = _fused(kappa, m, c, self.ball_radius)
+            best = min(best, (float(axes @ axes), center, axes), key=lambda item: item[0])
+        return [own, (self.ball_center + U @ best[1], (U * best[2]) @ U.T)]
 
 
 def _fused(kappa: float, m: Array, c: Array, r: float) -> tuple[Array, Array]:

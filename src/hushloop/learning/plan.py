@@ -20,6 +20,7 @@ class Plan:
     excitation: float = 0.0
     energy: float | None = None  # E that the next collection should use, where the planner chooses it
     lower_bound: float | None = None  # D: certified lower bound of min J* over the belief
+    upper_bound: float | None = None  # U: certified worst cost of these gains over the belief, where it was asked for
     gap: float | None = None  # value − D, of optimistic planners
     failed: bool = False  # fell back to a safe controller; `note` says why
     note: str = ""
