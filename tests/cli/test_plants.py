@@ -104,7 +104,5 @@ def test_the_demo_draws_in_the_terminal_and_in_files(tmp_path: Path) -> None:
 
 
 def test_a_plot_puts_the_largest_value_on_top() -> None:
-    rows = plot({"o": [4.0, 0.0], "x": [2.0, 2.0]}, width=9, height=5).splitlines()
-    assert rows[0] == "       4 |oo"
-    assert rows[2].count("x") == 8
-    assert rows[4].rstrip().endswith("o")
+    rows = plot({"o": [4.0, 0.0], "x": [2.0, 2.0]}, width=5, height=5).splitlines()
+    assert rows[:5] == ["       4 |o", "         | o", "         |xxoxx", "         |   o", "       0 |    o"]
