@@ -31,13 +31,16 @@ def write_figure(audit: Audit, folder: str | Path) -> Path:
     figure = Figure(figsize=(9.0, 3.6), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
-    both = np.concatenate([audit.scores.one, audit.scores.other])
+    one, other = audit.scores.one, audit.scores.other
+    scale = float(one.std()) or 1.0
+    one, other = (one - audit.scores.middle) / scale, (other - audit.scores.middle) / scale
+    both = np.concatenate([one, other])
     low, high = (float(v) for v in np.quantile(both, [0.0005, 0.9995]))
     bins = np.linspace(low, high, 60)
     if low < high:
-        left.hist(audit.scores.one, bins, alpha=0.55, color="#3465a4", label="one data set")
-        left.hist(audit.scores.other, bins, alpha=0.55, color="#cc6600", label="its neighbour")
-    left.set(xlabel="score of a transcript", ylabel="transcripts", title=audit.name)
+        left.hist(one, bins, alpha=0.55, color="#3465a4", label="one data set")
+        left.hist(other, bins, alpha=0.55, color="#cc6600", label="its neighbour")
+    left.set(xlabel="score of a transcript, in deviations from the threshold", ylabel="transcripts", title=audit.name)
     left.legend(frameon=False)
     trials, bounds = zip(*bound_by_trials(audit), strict=True)
     right.semilogx(trials, bounds, "o-", color="#3465a4", label="mean-shift bound, 95 %")
