@@ -30,9 +30,7 @@ def test_the_truth_lies_in_its_prior_and_is_not_its_centre(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_prior_is_honest_about_what_is_unknown(name: str) -> None:
     plant = gallery.get(name)
-    known_by_physics = {"pendulum"}  # positions follow speeds exactly: only the two lower rows are unknown
-    unknown = plant.Theta[:, 2:] if name in known_by_physics else plant.Theta
-    assert plant.problem.radius >= np.linalg.norm(unknown) / 4
+    assert plant.problem.radius >= np.linalg.norm(plant.Theta) / 4
 
 
 @pytest.mark.parametrize("name", NAMES)
