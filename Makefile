@@ -65,7 +65,7 @@ docs: $(READY)  ## the pages, into docs/_build/html; a warning is an error
 	echo "docs/_build/html/index.html"
 
 bench: $(READY)  ## every benchmark; the only target that installs jax
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check jax
 	$(BIN)/python -m benchmarks
 
 audits: $(READY)  ## attack the promise, at length
