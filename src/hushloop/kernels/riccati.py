@@ -5,14 +5,20 @@ Every system is Θ = [A, B]' (p, n); Q, R, X₁ and W are shared. Lane arrays ar
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from .compiling import lane_jit, room_jit
-from .optimistic_cost import lane_cost_gradient, workspace_size
+from .lane_products import add_product, add_symmetric, product
 from .optimistic_lanes import LANES, lane_array, load, root, splat, store
 
 Array = NDArray[np.float64]
+
+SMALL, MANY = 6, 512
+"""Systems with p up to SMALL, MANY of them at once, are worth a compilation of their own."""
 
 
 def value_and_gradient(Theta: Array, Q: Array, R: Array, X1: Array, W: Array, horizon: int) -> tuple[Array, Array]:
@@ -20,8 +26,10 @@ def value_and_gradient(Theta: Array, Q: Array, R: Array, X1: Array, W: Array, ho
     Theta, Q, R, X1, W = _plain(Theta, Q, R, X1, W)
     count, p, n = Theta.shape
     J, G = np.empty(count), np.empty((count, p, n))
-    T, g, work = lane_array(p * n), lane_array(p * n), lane_array(workspace_size(n, p - n, horizon))
-    _values_and_gradients(Theta, Q, R, X1, W, horizon, J, G, T, g, lane_array(1), work)
+    T, g, work = lane_array(p * n), lane_array(p * n), lane_array(gradient_space(n, p - n, horizon))
+    small = p <= SMALL and count >= MANY
+    kernel = _specialised(n, p - n) if small else _values_and_gradients
+    kernel(Theta, Q, R, X1, W, horizon, J, G, T, g, lane_array(1), work)
     return J, G
 
 
@@ -60,9 +68,16 @@ def _plain(*arrays: Array) -> tuple[Array, ...]:
     return tuple(np.ascontiguousarray(a, dtype=np.float64) for a in arrays)
 
 
-def _solve_space(p: int, n: int) -> tuple[Array, Array, Array, Array, Array]:
+def _solve_space(p: int, n: int) -> tuple[Array, ...]:
     d = p - n
-    return lane_array(p * n), lane_array(n * n), lane_array(n * p), lane_array(d * d), lane_array(d * n)
+    return (
+        lane_array(p * n),
+        lane_array(n * n),
+        lane_array(n * p),
+        lane_array(d * d),
+        lane_array(d * n),
+        lane_array(n * n),
+    )
 
 
 @lane_jit
@@ -77,11 +92,27 @@ def _gather(Theta, first, active, T):  # type: ignore[no-untyped-def]
 
 @room_jit
 def _values_and_gradients(Theta, Q, R, X1, W, horizon, J, G, T, g, cost, work):  # type: ignore[no-untyped-def]
-    count, p, n = Theta.shape
+    n = Theta.shape[2]
+    _sweep(Theta, Q, R, X1, W, horizon, n, Theta.shape[1] - n, J, G, T, g, cost, work)
+
+
+@cache
+def _specialised(n: int, d: int) -> Any:
+    """The same for one n and d, known to the compiler, which then unrolls every loop: twice as fast."""
+
+    def kernel(Theta, Q, R, X1, W, horizon, J, G, T, g, cost, work):  # type: ignore[no-untyped-def]
+        _sweep(Theta, Q, R, X1, W, horizon, n, d, J, G, T, g, cost, work)
+
+    return room_jit(kernel)
+
+
+@lane_jit
+def _sweep(Theta, Q, R, X1, W, horizon, n, d, J, G, T, g, cost, work):  # type: ignore[no-untyped-def]
+    count, p = Theta.shape[0], n + d
     for first in range(0, count, LANES):
         active = min(LANES, count - first)
         _gather(Theta, first, active, T)
-        lane_cost_gradient(T, g, cost, Q, R, X1, W, horizon, n, p - n, work)
+        _value_and_gradient(T, Q, R, X1, W, horizon, n, d, g, cost, work)
         for l in range(active):
             J[first + l] = cost[l]
             for i in range(p):
@@ -89,16 +120,66 @@ def _values_and_gradients(Theta, Q, R, X1, W, horizon, J, G, T, g, cost, work): 
                     G[first + l, i, j] = g[(i * n + j) * LANES + l]
 
 
+def gradient_space(n: int, d: int, horizon: int) -> int:
+    """Lane vectors that `_value_and_gradient` needs in `work`: Y and K of every step, and what one step uses."""
+    return horizon * (n * n + d * n) + n * (n + d) + d * d + 4 * n * n
+
+
 @lane_jit
-def _optimal_step(T, n, d, Q, R, P, F, S, K):  # type: ignore[no-untyped-def]
-    """K = −(R + B'PB)⁻¹B'PA by Cholesky, then P ← Q + A'P(A + BK). F (n, p), S (d, d), K (d, n) are lanes."""
+def _value_and_gradient(T, Q, R, X1, W, horizon, n, d, G, J, work):  # type: ignore[no-untyped-def]
+    """Lanes of J* and ∂J*/∂Θ by a backward and a forward pass.
+
+    Since P_{H+1} = 0, the last step has u = 0 and P_H = Q: the recursion begins one step before it.
+    """
+    nn, p = n * n, n + d
+    Y, K = work, work[horizon * nn * LANES :]
+    F = K[horizon * d * n * LANES :]
+    S = F[n * p * LANES :]
+    P = S[d * d * LANES :]
+    X, L, Z = P[nn * LANES :], P[2 * nn * LANES :], P[3 * nn * LANES :]
+    for i in range(n):
+        for j in range(n):
+            store(P, i * n + j, splat(Q[i, j]))
+            store(X, i * n + j, splat(X1[i, j]))
+    for i in range(p * n):
+        store(G, i, splat(0.0))
+    total = splat(0.0)
+    for h in range(horizon - 2, -1, -1):
+        total = total + _trace(P, W, n)
+        _optimal_step(T, n, d, Q, R, P, F, S, K, h * d * n, Y, h * nn)
+    store(J, 0, total + _trace(P, X1, n))
+    for h in range(horizon - 1):
+        product(Z, 0, n, Y, h * nn, n, 1, X, 0, n, 1, n, n, n)  # Z = P L X
+        for i in range(n):
+            for j in range(n):
+                store(G, j * n + i, load(G, j * n + i) + load(Z, i * n + j))
+        add_product(G, n * n, n, K, h * d * n, n, 1, Z, 0, 1, n, d, n, n)  # B's rows: K Z'
+        if h < horizon - 2:
+            _closed_loop(T, K, h * d * n, n, d, L)
+            product(Z, 0, n, L, 0, n, 1, X, 0, n, 1, n, n, n)
+            add_symmetric(X, W, Z, 0, n, 1, L, 0, 1, n, n, n)  # X = W + L X L'
+    for i in range(p * n):
+        store(G, i, splat(2.0) * load(G, i))
+
+
+@lane_jit
+def _closed_loop(T, K, k0, n, d, L):  # type: ignore[no-untyped-def]
+    """L = A + BK."""
+    for i in range(n):
+        for j in range(n):
+            store(L, i * n + j, load(T, j * n + i))
+    add_product(L, 0, n, T, n * n, 1, n, K, k0, n, 1, n, n, d)
+
+
+@lane_jit
+def _optimal_step(T, n, d, Q, R, P, F, S, K, k0, Y, y0):  # type: ignore[no-untyped-def]
+    """K = −(R + B'PB)⁻¹B'PA by Cholesky at K[k0:], Y = P(A + BK) at Y[y0:], then P ← Q + A'Y.
+
+    F (n, p) and S (d, d) are room to work in.
+    """
     p = n + d
-    for i in range(n):  # F = P [A, B]
-        for j in range(p):
-            s = load(P, i * n) * load(T, j * n)
-            for k in range(1, n):
-                s = s + load(P, i * n + k) * load(T, j * n + k)
-            store(F, i * p + j, s)
+    product(F, 0, p, P, 0, n, 1, T, 0, 1, n, n, p, n)  # F = P [A, B]
+    product(K, k0, n, T, n * n, n, 1, F, 0, p, 1, d, n, n)  # B'PA
     for a in range(d):
         for b in range(a + 1):
             s = splat(R[a, b])
@@ -112,29 +193,20 @@ def _optimal_step(T, n, d, Q, R, P, F, S, K):  # type: ignore[no-untyped-def]
                 store(S, a * d + b, s * load(S, b * d + b))
     for j in range(n):
         for a in range(d):
-            s = splat(0.0)
-            for k in range(n):
-                s = s - load(T, (n + a) * n + k) * load(F, k * p + j)
+            s = load(K, k0 + a * n + j)
             for k in range(a):
-                s = s - load(S, a * d + k) * load(K, k * n + j)
-            store(K, a * n + j, s * load(S, a * d + a))
+                s = s - load(S, a * d + k) * load(K, k0 + k * n + j)
+            store(K, k0 + a * n + j, s * load(S, a * d + a))
         for a in range(d - 1, -1, -1):
-            s = load(K, a * n + j)
+            s = load(K, k0 + a * n + j)
             for k in range(a + 1, d):
-                s = s - load(S, k * d + a) * load(K, k * n + j)
-            store(K, a * n + j, s * load(S, a * d + a))
-        for i in range(n):  # column j of P(A + BK), over PA
-            s = load(F, i * p + j)
-            for a in range(d):
-                s = s + load(F, i * p + n + a) * load(K, a * n + j)
-            store(F, i * p + j, s)
+                s = s + load(S, k * d + a) * load(K, k0 + k * n + j)
+            store(K, k0 + a * n + j, splat(-1.0) * (s * load(S, a * d + a)))
     for i in range(n):
-        for j in range(i + 1):
-            s = splat(Q[i, j])
-            for k in range(n):
-                s = s + load(T, i * n + k) * load(F, k * p + j)
-            store(P, i * n + j, s)
-            store(P, j * n + i, s)
+        for j in range(n):
+            store(Y, y0 + i * n + j, load(F, i * p + j))
+    add_product(Y, y0, n, F, n, p, 1, K, k0, n, 1, n, n, d)
+    add_symmetric(P, Q, T, 0, n, 1, Y, y0, n, 1, n, n)
 
 
 @lane_jit
@@ -147,7 +219,7 @@ def _trace(P, W, n):  # type: ignore[no-untyped-def]
 
 
 @room_jit
-def _solve(Theta, Q, R, X1, W, horizon, keep, J, gains, T, P, F, S, K):  # type: ignore[no-untyped-def]
+def _solve(Theta, Q, R, X1, W, horizon, keep, J, gains, T, P, F, S, K, Y):  # type: ignore[no-untyped-def]
     count, p, n = Theta.shape
     d = p - n
     cost = P[:LANES]
@@ -159,7 +231,7 @@ def _solve(Theta, Q, R, X1, W, horizon, keep, J, gains, T, P, F, S, K):  # type:
         total = splat(0.0)
         for h in range(horizon - 1, -1, -1):
             total = total + _trace(P, W, n)
-            _optimal_step(T, n, d, Q, R, P, F, S, K)
+            _optimal_step(T, n, d, Q, R, P, F, S, K, 0, Y, 0)
             if keep:
                 for l in range(active):
                     for a in range(d):
@@ -216,16 +288,5 @@ def _policy_step(T, n, d, K, stage, P, L, Y):  # type: ignore[no-untyped-def]
             for a in range(d):
                 s = s + load(T, (n + a) * n + i) * splat(K[a, j])
             store(L, i * n + j, s)
-    for i in range(n):
-        for j in range(n):
-            s = load(P, i * n) * load(L, j)
-            for k in range(1, n):
-                s = s + load(P, i * n + k) * load(L, k * n + j)
-            store(Y, i * n + j, s)
-    for i in range(n):
-        for j in range(i + 1):
-            s = splat(stage[i, j])
-            for k in range(n):
-                s = s + load(L, k * n + i) * load(Y, k * n + j)
-            store(P, i * n + j, s)
-            store(P, j * n + i, s)
+    product(Y, 0, n, P, 0, n, 1, L, 0, n, 1, n, n, n)
+    add_symmetric(P, stage, L, 0, 1, n, Y, 0, n, 1, n, n)
