@@ -70,6 +70,8 @@ bench: $(READY)  ## every benchmark; the only target that installs jax
 
 audits: $(READY)  ## attack the promise, at length
 	@$(BIN)/python -m pytest -n 2 tests/audit tests/privacy
+	$(BIN)/python -m hushloop.audit.repeat --audits 200 --trials 100000 --mechanism blocks
+	$(BIN)/python -m hushloop.audit.repeat --audits 200 --trials 100000 --mechanism tree
 
 torture: $(READY)  ## crash and power-cut tests of the service
 	@$(BIN)/python -m pytest -n 2 tests/service
