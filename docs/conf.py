@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 # a folder of pages may be empty; this warning has no type that `suppress_warnings` could name
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "glob pattern" not in str(record.msg))
 
-from hushloop._version import __version__
+from hushloop._version import __version__  # noqa: E402
 
 project = "hushloop"
 author = "The hushloop maintainers"

@@ -91,7 +91,9 @@ def plot(curves: dict[str, list[float]], width: int = 60, height: int = 12) -> s
             grid[height - 1 - round(value / top * (height - 1))][column] = mark
     labels = [f"{top:8.3g} |"] + [" " * 8 + " |"] * (height - 2) + [f"{0.0:8.3g} |"]
     lines = [label + "".join(row).rstrip() for label, row in zip(labels, grid, strict=True)]
-    return "\n".join([*lines, " " * 9 + "+" + "-" * width, " " * 10 + f"step 1{f'step {last + 1}':>{max(width - 6, 8)}}"])
+    return "\n".join(
+        [*lines, " " * 9 + "+" + "-" * width, " " * 10 + f"step 1{f'step {last + 1}':>{max(width - 6, 8)}}"]
+    )
 
 
 def draw(plant: Plant, runs: dict[str, NDArray[Any]], out: Path) -> list[Path]:
