@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from ..device.report import GRID
+from ..errors import InvalidInput
 from .accounting import zcdp_epsilon, zcdp_of
 from .budget import Adjacency
 from .noise import ExactNoise, NoiseSource, SeededNoise, discretisation_delta
@@ -142,13 +143,7 @@ def noise(terms: Terms, source: NoiseSource | None) -> Section:
     items = [f"Shape: Gaussian {shape}; on every entry of C, σ_C."]
     items += [f"Source `{s.name}`: {s.description}." for s in sources]
     if any(s.grid for s in sources):
-        c, epsilon = terms.collection, terms.guarantee.epsilon
-        extra = discretisation_delta(c.p, c.n, terms.scales, epsilon, terms.isotropic)
-        items.append(
-            "The whole-number sampler is exactly zero-concentrated private with ρ = μ²/2. The ε(δ) curve here is "
-            "that of the "
-            f"continuous Gaussian, from which a noisy sum differs by less than {extra:.2g} in δ."
-        )
+        items.append(_on_the_grid(terms, terms.guarantee.epsilon))
     rows = (
         ("one noisy sum", number(terms.scales.sigma_s), number(terms.scales.sigma_c)),
         ("the noisiest release", number(terms.release_std.sigma_s), number(terms.release_std.sigma_c)),
@@ -156,9 +151,24 @@ def noise(terms: Terms, source: NoiseSource | None) -> Section:
     return Section("Noise", (NOISE[terms.mechanism],), tuple(items), ("standard deviation", "σ_S", "σ_C"), rows)
 
 
+def _on_the_grid(terms: Terms, epsilon: float) -> str:
+    """How near whole-number noise is to the Gaussian that the accounting speaks of."""
+    c = terms.collection
+    try:
+        extra = discretisation_delta(c.p, c.n, terms.scales, epsilon, terms.isotropic)
+    except InvalidInput as why:
+        return f"The exact sampler cannot draw this noise and refuses to: {why}."
+    return (
+        "The whole-number sampler is exactly zero-concentrated private with ρ = μ²/2. The ε(δ) curve here is that of "
+        "the "
+        f"continuous Gaussian; whole numbers add less than {extra:.2g} to δ for each noisy sum that a report lies in."
+    )
+
+
 def schedule(terms: Terms) -> Section:
     s = terms.schedule
-    known = "K is not known; the guarantee holds for ever" if s["users"] is None else f"K = {s['users']} users"
+    endless = "K is not known" + ("" if terms.guarantee is None else "; the guarantee holds for ever")
+    known = endless if s["users"] is None else f"K = {s['users']} users"
     rule = {
         "every-episode": "a release before every episode",
         "every-n": f"a release after every {s['first']} users",

@@ -16,6 +16,9 @@ from ..errors import InvalidInput, MissingExtra
 from .sensitivity import NoiseScales
 
 UP = 1.0 + 2.0**-50
+SMALLEST = 2.0
+"""The least integer scale for which the distance to a rounded Gaussian is proven (`discretisation_delta`)."""
+
 LARGEST = 2.0**57
 """The largest integer scale: 64 standard deviations still fit the sampler's 64 bits."""
 
@@ -87,11 +90,11 @@ def integer_scales(scales: NoiseScales, isotropic: bool) -> tuple[float, float, 
     """Scales on the grid of a diagonal entry, an entry above it and an entry of the cross sums; each rounded up."""
     off = scales.sigma_s / math.sqrt(2.0) * UP if isotropic else scales.sigma_s
     out = tuple(math.nextafter(s / GRID, math.inf) for s in (scales.sigma_s, off, scales.sigma_c))
-    if not 1.0 <= min(out) <= max(out) <= LARGEST:
+    if not SMALLEST <= min(out) <= max(out) <= LARGEST:
         raise InvalidInput(
             "noise scale",
             f"is {max(out) * GRID:.3g} (least {min(out) * GRID:.3g})",
-            f"the exact sampler takes {GRID:.1g} to {LARGEST * GRID:.1g}: lower `energy`, or change `epsilon`",
+            f"the exact sampler takes {SMALLEST * GRID:.1g} to {LARGEST * GRID:.1g}: lower `energy`, or change `epsilon`",
         )
     return out[0], out[1], out[2]
 

@@ -93,7 +93,7 @@ def state(
         sections.append(_verified_section(verified))
     sections += [*extra, clauses.gaps(t), clauses.assumptions(t)]
     title = f"Privacy statement: {t.problem.name}, profile {t.profile}, mechanism {t.mechanism}"
-    return Statement(title, tuple(sections), document_of(t, curve, verified, source), curve)
+    return Statement(title, tuple(sections), document_of(t, curve, verified, verify, source), curve)
 
 
 def curve_of(t: Terms) -> Curve | None:
@@ -122,7 +122,7 @@ def verified_document(t: Terms) -> dict[str, float] | None:
 
 
 def document_of(
-    t: Terms, curve: Curve | None, verified: dict[str, float] | None, source: NoiseSource | None
+    t: Terms, curve: Curve | None, verified: dict[str, float] | None, verify: bool, source: NoiseSource | None
 ) -> dict[str, Any]:
     """All numbers of the statement as plain values."""
     g, c = t.guarantee, t.claimed
@@ -149,7 +149,7 @@ def document_of(
         "schedule": t.schedule,
         "curve": None if curve is None else {"delta": list(curve.deltas), "epsilon": curve.epsilons},
     }
-    if verified is not None:
+    if verify:
         out["verified"] = verified
     return out
 
