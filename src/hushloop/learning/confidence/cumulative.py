@@ -99,16 +99,16 @@ def ellipsoid(problem: Problem, release: Release, fixed: Rule) -> tuple[Array, A
     g = _normaliser(problem, release, fixed, values, alpha)
     q = math.sqrt(2.0 * math.log(1.0 / share) + n * float(np.sum(np.log(g / fixed.v0))))
     q += release.total_users * GRID * (p * r0 + math.sqrt(p * n)) / math.sqrt(float(g.min()))
-    pull, aim = values**2 / (g * q**2), (values / (g * q**2))[:, None] * T2  # everything is diagonal in T1's basis
-    offset = float(np.sum(T2**2 / (g * q**2)[:, None]))
-    precision = KAPPAS[:, None] * pull + (1.0 - KAPPAS)[:, None] / r0**2  # (κ, p)
-    gained = np.sum((KAPPAS[:, None, None] * aim) ** 2 / precision[:, :, None], axis=(1, 2))
-    level = 1.0 - KAPPAS * offset + gained
+    scale = 1.0 / (g * q**2)  # everything is diagonal in T1's basis
+    pull, hold = KAPPAS[:, None] * values**2 * scale, (1.0 - KAPPAS)[:, None] / r0**2  # (κ, p)
+    misfit = KAPPAS[:, None] * scale * np.sum(T2**2, axis=1)
+    level = 1.0 - np.sum(misfit * hold / (pull + hold), axis=1)
     if (level <= 0.0).any():
         return None
-    k = int(np.argmin(level * np.sum(1.0 / precision, axis=1)))
-    center = problem.nominal + U @ (KAPPAS[k] * aim / precision[k][:, None])
-    return center, (U * np.sqrt(level[k] / precision[k])) @ U.T
+    k = int(np.argmin(level * np.sum(1.0 / (pull + hold), axis=1)))
+    precision = pull[k] + hold[k]
+    center = problem.nominal + U @ ((KAPPAS[k] * values * scale / precision)[:, None] * T2)
+    return center, (U * np.sqrt(level[k] / precision)) @ U.T
 
 
 def _normaliser(problem: Problem, release: Release, fixed: Rule, values: Array, alpha: float) -> Array:
