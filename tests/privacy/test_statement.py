@@ -174,7 +174,11 @@ def test_noise_that_the_sampler_cannot_draw_is_said() -> None:
 
 
 def test_a_curve_of_zeros_is_no_figure() -> None:
-    assert "ε is 0 at every δ" in statement(problem(), "refined", Budget(1e-12, 1e-18)).html()
+    assert "ε is 0 at every δ" in statement(problem(), "refined", Budget(1e-20, 5e-16)).html()
+
+
+def test_an_adjacency_whose_curve_is_zero_has_no_line() -> None:
+    assert statement(problem(), "refined", Budget(1e-20, 1.2e-15)).html().count("<polyline") == 1
 
 
 def test_document_is_json() -> None:
@@ -187,7 +191,8 @@ def test_a_named_source_stands_alone() -> None:
     exact, seeded = made(source=ExactNoise()).markdown(), made(source=SeededNoise(1)).markdown()
     assert "`numpy`" not in exact
     assert "`opendp`" in exact
-    assert "in δ" in exact
+    assert "whole numbers add less than" in exact
+    assert "whole numbers add less than" not in seeded
     assert "`numpy`" in seeded
     assert "`opendp`" not in seeded
 

@@ -94,7 +94,7 @@ def integer_scales(scales: NoiseScales, isotropic: bool) -> tuple[float, float, 
         raise InvalidInput(
             "noise scale",
             f"is {max(out) * GRID:.3g} (least {min(out) * GRID:.3g})",
-            f"the exact sampler takes {SMALLEST * GRID:.1g} to {LARGEST * GRID:.1g}: lower `energy`, or change `epsilon`",
+            f"the exact sampler takes {SMALLEST * GRID:.1g} to {LARGEST * GRID:.1g}: change `energy` or `epsilon`",
         )
     return out[0], out[1], out[2]
 

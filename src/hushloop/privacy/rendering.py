@@ -107,6 +107,8 @@ def svg(curve: Curve) -> str:
         parts.append(f'<line class="mark" x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{HEIGHT - BOTTOM}"/>')
     for color, (key, line) in zip(COLORS, curve.epsilons.items(), strict=False):
         points = [(across(d), up(e)) for d, e in zip(curve.deltas, line, strict=True) if e > 0 and math.isfinite(e)]
+        if not points:
+            continue
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         parts.append(f'<polyline fill="none" stroke="{color}" stroke-width="2" points="{path}"/>')
         x, y = points[len(points) // 4]
