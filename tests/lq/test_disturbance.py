@@ -76,7 +76,9 @@ def test_laws_without_meaning_are_refused(given: dict[str, object], key: str) ->
     [
         ({"law": "sphere"}, "start.law"),
         ({"law": "fixed", "radius": 0.1}, "start.radius"),
-        ({"center": np.array([np.nan])}, "x1"),
+        ({"center": np.array([np.nan])}, "start.center"),
+        ({"law": "fixed", "radius": 0.0, "center": np.array([np.inf])}, "x1"),
+        ({"law": "fixed", "radius": 0.0, "std": 0.1}, "start.std"),
         ({"radius": -1.0}, "start.radius"),
     ],
 )

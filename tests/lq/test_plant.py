@@ -99,6 +99,8 @@ def test_a_named_direction_is_out_of_reach_of_the_inputs() -> None:
         (np.eye(2), np.ones((2, 2)), "B"),
         (np.array([[np.nan, 0.0], [0.0, 1.0]]), np.ones((2, 1)), "A"),
         (np.eye(2), np.array([[np.inf], [1.0]]), "B"),
+        (np.diag([1e200, 0.5]), np.ones((2, 1)), "A"),
+        (np.diag([1e80, 0.5]), np.array([[1e-90], [1.0]]), "A"),
     ],
 )
 def test_matrices_that_do_not_fit_are_refused(A: np.ndarray, B: np.ndarray, key: str) -> None:
@@ -112,6 +114,12 @@ def test_assumption_one_is_reported_item_by_item() -> None:
     sum_of_bounds = next(a for name, a in items.items() if name.startswith("(e)"))
     assert sum_of_bounds.value == pytest.approx(1.0435, abs=1e-4)
     assert [name for name, a in items.items() if not a.holds] == [sum_of_bounds.item]
+
+
+def test_a_cost_beyond_float64_is_infinite() -> None:
+    plant = Plant(problem(1, 1).with_(horizon=400), np.array([[10.0]]), np.array([[1.0]]))
+    assert plant.idle_cost == np.inf
+    assert plant.optimal_cost < 1e4
 
 
 def test_a_truth_outside_its_prior_is_reported_not_refused() -> None:
@@ -129,6 +137,7 @@ def test_a_truth_outside_its_prior_is_reported_not_refused() -> None:
         ({"R": np.zeros((1, 1))}, "R"),
         ({"horizon": 0}, "horizon"),
         ({"horizon": 2.5}, "horizon"),
+        ({"horizon": 2_000_000_000}, "horizon"),
         ({"horizon": True}, "horizon"),
         ({"start": Start("fixed", np.ones(3))}, "x1"),
         ({"disturbance": Disturbance("ball", 0.1, 3)}, "disturbance"),

@@ -136,8 +136,11 @@ class Start:
         if self.law not in START_LAWS:
             raise InvalidInput("start.law", f"is {self.law!r}", f"choose one of {', '.join(START_LAWS)}")
         if center.ndim != 1 or not np.isfinite(center).all():
-            raise InvalidInput("x1", "must be a list of finite numbers")
+            key = "x1" if self.law == "fixed" else "start.center"
+            raise InvalidInput(key, f"is {center.tolist()}", "give a list of finite numbers")
         if self.law == "fixed":
+            if self.std is not None:
+                raise InvalidInput("start.std", f"is {self.std} for a fixed start", "leave it out")
             if self.radius:
                 raise InvalidInput(
                     "start.radius", f"is {self.radius} for a fixed start", "leave it out or name another law"

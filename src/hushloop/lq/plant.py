@@ -44,6 +44,12 @@ class Plant:
             raise InvalidInput("B", f"has {B.shape[1]} columns", f"give {d}, as many as `R` has rows")
         object.__setattr__(self, "A", A)
         object.__setattr__(self, "B", B)
+        with np.errstate(all="ignore"):
+            overflows = not np.isfinite(np.abs(A).max() ** 2 + np.abs(B).max() ** 2) or self.optimal_cost == np.inf
+        if overflows:
+            raise InvalidInput(
+                "A", "makes the optimal cost overflow", "rescale the states (see [units]) or shorten `horizon`"
+            )
         directions = uncontrollable_modes(A, B)
         if directions:
             named = "; ".join(

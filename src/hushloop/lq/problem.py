@@ -82,6 +82,8 @@ class Problem:
         n, d = Q.shape[0], R.shape[0]
         if isinstance(self.horizon, bool) or not isinstance(self.horizon, (int, np.integer)) or self.horizon < 1:
             raise InvalidInput("horizon", f"is {self.horizon!r}", "give a whole number of at least 1")
+        if self.horizon > 1_000_000:
+            raise InvalidInput("horizon", f"is {self.horizon}", "give at most a million steps: take longer ones")
         low_q = float(np.linalg.eigvalsh(Q)[0])
         if low_q < -1e-10 * max(1.0, float(np.abs(Q).max())):
             raise InvalidInput(
@@ -91,7 +93,8 @@ class Problem:
         if low_r <= 0:
             raise InvalidInput("R", f"has the eigenvalue {low_r:.6g}", "an input cost must be positive definite")
         if self.start.center.size != n:
-            raise InvalidInput("x1", f"has {self.start.center.size} entries", f"give {n}, as many as `Q` has rows")
+            key = "x1" if self.start.law == "fixed" else "start.center"
+            raise InvalidInput(key, f"has {self.start.center.size} entries", f"give {n}, as many as `Q` has rows")
         if self.disturbance.n != n:
             raise InvalidInput("disturbance", f"acts on {self.disturbance.n} states", f"`Q` has {n}")
         for key, value in (

@@ -6,6 +6,7 @@ Many systems at once, and fast: `hushloop.lq.batch`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,7 +68,8 @@ def policy_cost(
     problem: Problem, A: Array, B: Array, K: Gains, X1: Array | None = None, excitation: float = 0.0
 ) -> float:
     """Expected cost of u_h = K_h x_h + e_h, e_h a fair ±`excitation` in each input; exact while nothing is clipped."""
-    P = policy_matrices(A, B, problem.Q, problem.R, K)
+    with np.errstate(all="ignore"):
+        P = policy_matrices(A, B, problem.Q, problem.R, K)
     cost = _cost(P, problem.X1 if X1 is None else X1, problem.W)
     if excitation:
         cost += excitation**2 * excitation_price(problem, B, P)
@@ -126,4 +128,7 @@ def stage_costs(problem: Problem, states: Array, controls: Array) -> Array:
 
 
 def _cost(P: Array, X1: Array, W: Array) -> float:
-    return float(np.sum(P[0] * X1) + np.einsum("hij,ij->", P[1:], W))
+    """Infinite where the numbers are beyond float64."""
+    with np.errstate(all="ignore"):
+        total = float(np.sum(P[0] * X1) + np.einsum("hij,ij->", P[1:], W))
+    return total if math.isfinite(total) else math.inf
