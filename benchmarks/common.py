@@ -52,8 +52,8 @@ def best_of_each(works: dict[str, Callable[[], Any]], rounds: int = 5) -> dict[s
 def claim(text: str, ours: str, peer: str, ratio: float, target: float | None) -> Claim:
     """A claim whose ratio should reach the target; without a target it is only shown."""
     return {
-        "claim": text, "ours": ours, "peer": peer, "ratio": round(ratio, 3), "target": target,
-        "holds": target is None or ratio >= target,
+        "claim": text, "ours": ours, "peer": peer, "ratio": round(float(ratio), 3), "target": target,
+        "holds": target is None or bool(ratio >= target),
     }  # fmt: skip
 
 
