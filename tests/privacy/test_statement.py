@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cache
 from html.parser import HTMLParser
 
 import numpy as np
@@ -25,6 +26,7 @@ def problem(gamma: float = 1.5, name: str = "small") -> Problem:
     return Problem(name, np.eye(2), 0.1 * np.eye(1), 5, start, Disturbance("sphere", 0.1, 2), gamma, 1.0)
 
 
+@cache
 def made(mechanism: str = "blocks", **more: object) -> Statement:
     if mechanism == "paper":
         return statement(problem(), "paper", Budget(1.0), users=2**17, **more)  # type: ignore[arg-type]
