@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 
 import mpmath as mp
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushloop.errors import InvalidInput
+from hushloop.errors import InvalidInput, MissingExtra
 from hushloop.privacy.accounting import (
     compose,
     delta_of,
@@ -139,3 +140,9 @@ def test_the_printed_sigma_misses_its_own_conversion_by_as_much_as_said(epsilon:
     assert zcdp_epsilon(zcdp_of(mu), 5e-7) / (epsilon / 2) - 1 == pytest.approx(excess, abs=0.002)
     assert epsilon_of(mu, 5e-7) < epsilon / 2  # the exact conversion forgives it
     assert epsilon_of(mu, 1e-6) == pytest.approx({1.0: 0.366, 8.0: 3.49}[epsilon], abs=0.005)
+
+
+def test_a_missing_oracle_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    with pytest.raises(MissingExtra, match="dp-accounting"):
+        independent_epsilon(1.0, 1e-6)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
 from scipy.special import ndtr
 
 from hushloop.device.report import GRID
-from hushloop.errors import InvalidInput
+from hushloop.errors import InvalidInput, MissingExtra
 from hushloop.privacy.noise import (
     ExactNoise,
     NoiseSource,
@@ -143,3 +144,9 @@ def test_sources_name_themselves_so_that_nobody_takes_one_for_the_other() -> Non
     assert SeededNoise(1).name != ExactNoise().name
     assert not SeededNoise(1).grid
     assert ExactNoise().grid
+
+
+def test_a_missing_sampler_is_named_and_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    with pytest.raises(MissingExtra, match="opendp"):
+        discrete_gaussian(123.25, 3)
