@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .episode_chunk import SLACK, UNITS
+from .episode_chunk import LARGEST, SLACK, UNITS
 from .episodes import EpisodeSums, Law, law_codes
 from .reference_streams import draw, signs
 from .streams import DISTURBANCE, START
@@ -74,11 +74,19 @@ def episodes(seed: int, first_user: int, users: int, **given: Any) -> EpisodeSum
     )  # fmt: skip
 
 
-def report_sums(
+def report_sums(X: Array, U: Array, **given: Any) -> tuple[NDArray[Any], NDArray[Any], float, int]:
+    """(S, C, Σ of weights, clipped responses) of trajectories, S and C exact whole numbers."""
+    units, weight, clips = each_report(X, U, **given)
+    cut = units.shape[1] - given["center"].size
+    total = units.astype(object).sum(axis=0)
+    return total[:cut], total[cut:], weight, clips
+
+
+def each_report(
     X: Array, U: Array, *, center: Array, shape: Array | None, energy: float, disturbance_bound: float,
     response_bound: float | None, weighting: Array | None = None, response_budget: float | None = None, **_: Any,
-) -> tuple[NDArray[Any], NDArray[Any], float, int]:  # fmt: skip
-    """(S, C, Σ of weights, clipped responses) of trajectories, S and C exact whole numbers."""
+) -> tuple[NDArray[np.int64], float, int]:  # fmt: skip
+    """(entries of every report in grid units (users, ·): S, then C; Σ of weights; clipped responses)."""
     users, horizon, d = U.shape
     n = X.shape[2]
     p = n + d
@@ -108,8 +116,7 @@ def report_sums(
         C += w[:, None, None] * (t[:, :, None] * y[:, None, :])
     sums = np.hstack([S, C.reshape(users, p * n)])
     sums[~np.isfinite(X).all(axis=(1, 2))] = 0.0
-    total = whole(sums)
-    return total[: rows.size], total[rows.size :], weight, clips
+    return grid_units(sums), weight, clips
 
 
 def share(w: Array, left: Array, size: Array) -> Array:
@@ -150,11 +157,11 @@ def shorten(V: Array, limit: Array) -> tuple[Array, NDArray[np.bool_]]:
     return out, over
 
 
-def whole(values: Array) -> NDArray[Any]:
-    """Σ over users of entries cut toward zero to the grid, exactly; a user whose entries are not finite adds zeros."""
+def grid_units(values: Array) -> NDArray[np.int64]:
+    """Entries cut toward zero to the grid; zeros for a user whose entries are not finite or do not fit 64 bits."""
     units = values * UNITS
-    units[~np.isfinite(units).all(axis=1)] = 0.0
-    return np.asarray(np.trunc(units).astype(np.int64).astype(object).sum(axis=0))
+    units[~(np.abs(units) < LARGEST).all(axis=1)] = 0.0
+    return np.trunc(units).astype(np.int64)
 
 
 def _draw(seed: int, index: NDArray[np.uint64], step: int, purpose: int, law: Law, n: int) -> Array:
