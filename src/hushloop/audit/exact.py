@@ -68,6 +68,7 @@ def spent(make: Make, one: Crowd, other: Crowd, seed: int) -> tuple[float, bool]
     shifts: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
     gains: dict[int, float] = {}
     before: tuple[int, Array] | None = None
+    equal_so_far = 0
     for _ in range(3 * len(reference.releases) + 3):
         found, marks, source = observed(make, other, seed, shifts)
         t = first_difference(reference, found)
@@ -78,8 +79,9 @@ def spent(make: Make, one: Crowd, other: Crowd, seed: int) -> tuple[float, bool]
         if decided(reference, t) != decided(found, t):
             return cost_of(source, shifts), False
         fresh = source.draws[marks[t - 1] if t else 0 : marks[t]]
-        if not fresh:
+        if t < equal_so_far or not fresh:  # what hides her here shows her there, or there is nothing to hide her
             return math.inf, True
+        equal_so_far = t
         key = fresh[-1].index
         residual = apart(reference.releases[t], found.releases[t])
         if before is not None and before[0] == t:  # how much of the shift arrived

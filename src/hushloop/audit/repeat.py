@@ -16,7 +16,7 @@ import numpy as np
 from ..lq import Plant
 from ..lq.files import load
 from ..privacy.budget import Budget
-from .statistical import mean_shift_bound, score
+from .statistical import PILOT, learn_score, mean_shift_bound, score
 from .targets import target_of
 
 
@@ -48,14 +48,15 @@ def repeat(
     mechanism: str, audits: int, trials: int, epsilon: float = 1.0, users: int = 2**17, plant: str = "toy",
     seed: int = 0, step: Callable[[float], None] = lambda bound: None,
 ) -> Repeated:  # fmt: skip
-    """Audit the same honest claim over and over, each time with fresh noise and a score learned afresh."""
+    """Audit the same honest claim over and over, each time with fresh noise, by a score learned before all of them."""
     found = load(plant)
     problem = found.problem if isinstance(found, Plant) else found
     budget = Budget(epsilon)
     target = target_of(problem, "refined", budget, users, mechanism)
+    learned = learn_score(target.statistical, *target.canary, seed, PILOT, True)
     bounds = []
     for i in range(audits):
-        scores = score(target.statistical, *target.canary, 10 * (seed + i) + 1000, trials, True, budget.delta)
+        scores = score(target.statistical, *target.canary, 10 * (seed + i) + 1000, trials, True, budget.delta, learned)
         bounds.append(mean_shift_bound(scores, budget.delta, 0.05))
         step(bounds[-1])
     above = sum(bound > epsilon for bound in bounds)

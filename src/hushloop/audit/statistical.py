@@ -91,9 +91,13 @@ def learn_score(make: Make, one: Crowd, other: Crowd, seed: int, pilot: int, at_
     return Score(weights, (mean, mean + float(shift @ weights)), deviation)
 
 
-def score(make: Make, one: Crowd, other: Crowd, seed: int, trials: int, at_once: bool, delta: float) -> Scores:
-    """Fresh transcripts of both data sets, scored."""
-    learned = learn_score(make, one, other, seed, min(PILOT, trials), at_once)
+def score(
+    make: Make, one: Crowd, other: Crowd, seed: int, trials: int, at_once: bool, delta: float,
+    learned: Score | None = None,
+) -> Scores:  # fmt: skip
+    """Fresh transcripts of both data sets, scored. The score must be made from other transcripts than these."""
+    if learned is None:
+        learned = learn_score(make, one, other, seed, min(PILOT, trials), at_once)
     a = transcripts(make, one, seed + 2, trials, at_once) @ learned.weights
     b = transcripts(make, other, seed + 3, trials, at_once) @ learned.weights
     return Scores(a, b, sum(learned.means) / 2, tail_threshold(learned, trials, delta))

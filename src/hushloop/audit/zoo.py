@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..errors import InvalidInput
 from ..privacy.budget import Adjacency, Budget
 from ..privacy.mechanisms import Blocks, Factorised, Mechanism, NoiseSource, Strategy, Tree
 from ..privacy.release import Release
+from ..privacy.sensitivity import NoiseScales
 from .audit import Audit, Claim, Target, run_audit
 from .canaries import neighbours, worst_people
 from .sabotage import (
@@ -27,7 +29,7 @@ from .sabotage import (
     Reused,
     SumThenClip,
 )
-from .subject import Crowd, Curation, Make, Subject
+from .subject import Crowd, Curation, Make, Person, Subject
 
 COLLECTION = Collection(0, np.zeros((3, 2)), np.eye(3), 2.0, 0.1, 1.0, 5)
 BUDGET = Budget(1.0)
@@ -111,14 +113,18 @@ def sabotaged() -> dict[str, Specimen]:
 def audit_specimen(name: str, specimen: Specimen, seed: int = 0, trials: int | None = None) -> Audit:
     """The audit that is shipped, told nothing but what is claimed."""
     adjacency: Adjacency = BUDGET.adjacency
-    scales = specimen.strategy.scales(COLLECTION)
-    one, other = worst_people(COLLECTION, scales, adjacency)
+    one, other = people(specimen.strategy.scales(COLLECTION), adjacency)
     mu = specimen.strategy.guarantee(BUDGET.delta, adjacency).mu
     claim = Claim(BUDGET.epsilon, BUDGET.delta, adjacency, mu)
     pairs = neighbours(one, other, (0, USERS // 2))
     target = Target(name, claim, ((specimen.make, pairs),), specimen.make, (Crowd(other, other), Crowd(one, other)),
                     specimen.at_once)  # fmt: skip
     return run_audit(target, specimen.trials if trials is None else min(trials, specimen.trials), seed)
+
+
+@cache
+def people(scales: NoiseScales, adjacency: Adjacency) -> tuple[Person, Person]:
+    return worst_people(COLLECTION, scales, adjacency)
 
 
 def zoo(seed: int = 0, trials: int | None = None, step: Callable[[str], None] = lambda name: None) -> dict[str, Any]:

@@ -186,21 +186,21 @@ class Block:
         assert owner._memory is not None
         if not self.full:
             self._prepare(self._sums.users)
-        owner.block = None
-        owner.index += 1
-        owner.total_users += self._sums.users
+        total = owner.total_users + self._sums.users
+        out: Release | None = None
         if strategy.keys(owner._memory, self._sums.users) is None:
-            owner._memory = strategy.skip(owner._memory, self._sums)
-            return None
-        step = strategy.release(owner._memory, self._sums, self._noise)
-        owner._memory = step.memory
-        prefix = strategy.kind == "prefix"
-        return Release(
-            index=self.index, users=owner.total_users if prefix else self._sums.users,
-            total_users=owner.total_users, T1=step.T1, T2=step.T2,
-            sigma_s=self.scales.sigma_s * step.factor, sigma_c=self.scales.sigma_c * step.factor,
-            isotropic=strategy.isotropic, collection=self.collection, kind=strategy.kind, fresh=not prefix,
-        )  # fmt: skip
+            memory = strategy.skip(owner._memory, self._sums)
+        else:
+            memory, T1, T2, factor = strategy.release(owner._memory, self._sums, self._noise)
+            prefix = strategy.kind == "prefix"
+            out = Release(
+                index=self.index, users=total if prefix else self._sums.users, total_users=total, T1=T1, T2=T2,
+                sigma_s=self.scales.sigma_s * factor, sigma_c=self.scales.sigma_c * factor,
+                isotropic=strategy.isotropic, collection=self.collection, kind=strategy.kind, fresh=not prefix,
+            )  # fmt: skip
+        # all at once, after everything that can fail
+        owner._memory, owner.block, owner.index, owner.total_users = memory, None, owner.index + 1, total
+        return out
 
     def _prepare(self, users: int) -> None:
         """Draw, ahead of the data, the noise that a release after so many users needs."""
