@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiling import room_jit
-from .optimistic_cost import lane_cost_gradient
+from .optimistic_cost import eight_cost_gradients
 from .optimistic_lanes import LANES, choose, load, root, splat, store
 from .project_pair import project_pair
 
@@ -98,7 +98,7 @@ def descend(  # type: ignore[no-untyped-def]
                 for q in range(p):
                     s = s + splat(E[i, q]) * load(Y, q * n + j)
                 store(T, i * n + j, s)
-        lane_cost_gradient(T, GT, J, Q, R, X1, W, horizon, n, d, inner)
+        eight_cost_gradients(T, GT, J, Q, R, X1, W, horizon, n, d, inner)
         evaluations += 1
         a, b, g2 = zero, zero, zero
         for q in range(p):

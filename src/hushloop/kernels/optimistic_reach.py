@@ -9,30 +9,37 @@ from __future__ import annotations
 import numpy as np
 
 from .compiling import room_jit
-from .optimistic_small import inner
+from .optimistic_small import inner, multiply, multiply_left_transposed
 from .optimistic_upper import closed_loop, upper_step
 
 
 @room_jit
 def largest_eigenvalue(P):  # type: ignore[no-untyped-def]
     """An upper bound of λ_max of a positive semidefinite matrix: (tr P⁸)^{1/8}, at most n^{1/8} too large."""
-    scale = np.trace(P)
+    scale = 0.0
+    for i in range(P.shape[0]):
+        scale += P[i, i]
     if not scale > 0.0:
         return 0.0
-    square = P / scale
-    for _ in range(2):
-        square = square @ square
-    return scale * np.sqrt(np.sqrt(np.sqrt(inner(square, square))))
+    n = P.shape[0]
+    one, two = np.empty((n, n)), np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            one[i, j] = P[i, j] / scale
+    multiply(one, one, two)
+    multiply(two, two, one)
+    return scale * np.sqrt(np.sqrt(np.sqrt(inner(one, one))))
 
 
 @room_jit
 def output_bound(A, B, K, C, last, N, ratio, center, radius, disturbance, push):  # type: ignore[no-untyped-def]
     """A bound of ‖C x_last‖ with μ_h = ratio × ‖P_{h+1}‖; +∞ outside the recursion's domain."""
     n, d = B.shape
-    P, following = C.T @ C, np.empty((n, n))
+    P, following = np.empty((n, n)), np.empty((n, n))
+    multiply_left_transposed(C, C, P)
     L, G = np.empty((n, n)), np.empty((n + d, n))
     bar, nothing = np.empty((n, n)), np.zeros((n, n))
-    Nuu = np.ascontiguousarray(N[n:, n:])
+    BP, pushed = np.empty((d, n)), np.empty((d, d))
     total = 0.0
     for h in range(last - 1, -1, -1):
         total += disturbance * np.sqrt(largest_eigenvalue(P))  # w_h, the last thing that adds to x_{h+1}
@@ -41,8 +48,15 @@ def output_bound(A, B, K, C, last, N, ratio, center, radius, disturbance, push):
         if not upper_step(P, mu, L, G, N, nothing, bar, following):
             return np.inf
         if push > 0.0:
-            total += push * np.sqrt(largest_eigenvalue(mu * Nuu + B.T @ bar @ B))
-        P[:, :] = following
+            multiply_left_transposed(B, bar, BP)
+            multiply(BP, B, pushed)
+            for a in range(d):
+                for b in range(d):
+                    pushed[a, b] += mu * N[n + a, n + b]
+            total += push * np.sqrt(largest_eigenvalue(pushed))
+        for i in range(n):
+            for j in range(n):
+                P[i, j] = following[i, j]
     first = 0.0
     for i in range(n):
         for j in range(n):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import lane_jit, room_jit
+from .compiling import room_jit
 
 
-@lane_jit
+@room_jit
 def multiply(a, b, out):  # type: ignore[no-untyped-def]
     """out = a b."""
     for i in range(a.shape[0]):
@@ -18,7 +18,7 @@ def multiply(a, b, out):  # type: ignore[no-untyped-def]
             out[i, j] = s
 
 
-@lane_jit
+@room_jit
 def multiply_left_transposed(a, b, out):  # type: ignore[no-untyped-def]
     """out = a' b."""
     for i in range(a.shape[1]):
@@ -29,7 +29,7 @@ def multiply_left_transposed(a, b, out):  # type: ignore[no-untyped-def]
             out[i, j] = s
 
 
-@lane_jit
+@room_jit
 def multiply_right_transposed(a, b, out):  # type: ignore[no-untyped-def]
     """out = a b'."""
     for i in range(a.shape[0]):
@@ -40,7 +40,7 @@ def multiply_right_transposed(a, b, out):  # type: ignore[no-untyped-def]
             out[i, j] = s
 
 
-@lane_jit
+@room_jit
 def inner(a, b):  # type: ignore[no-untyped-def]
     """tr(a'b)."""
     s = 0.0
@@ -82,7 +82,7 @@ def positive_inverse(M, L, out):  # type: ignore[no-untyped-def]
     return True
 
 
-@lane_jit
+@room_jit
 def damp(P, inverse, mu, out):  # type: ignore[no-untyped-def]
     """out = μP·(μI ± P)⁻¹, symmetric, as a product: the shorter μ(I − μ(μI + P)⁻¹) cancels where μ is large."""
     n = P.shape[0]
@@ -96,7 +96,7 @@ def damp(P, inverse, mu, out):  # type: ignore[no-untyped-def]
             out[j, i] = out[i, j]
 
 
-@lane_jit
+@room_jit
 def answer(V, Y, W, VY, X):  # type: ignore[no-untyped-def]
     """E‖v‖² for v = Vy with E yy' = Y; X becomes the second moment of y + v + w. VY is scratch."""
     n = V.shape[0]
