@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -123,6 +124,7 @@ class Tree:
         return {**value, "sums": load_sums(value["sums"]), "nodes": nodes}
 
 
+@lru_cache(maxsize=64)
 def new_nodes(k: int, end: int) -> tuple[Key, ...]:
     """Nodes (level, index) that cover 1..end and not 1..k, largest first; (l, i) covers i·2ˡ+1 .. (i+1)·2ˡ."""
     top = (k ^ end).bit_length()  # above it both have the same nodes
