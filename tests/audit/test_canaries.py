@@ -28,7 +28,7 @@ def test_the_climb_goes_up_where_collections_weigh_and_never_beyond_the_bound(ad
     assert before < after <= bound
     assert after > 0.8 * bound
     if adjacency == "zero-out":
-        assert top[1] is start[1]
+        assert top[1][1].size == 0  # nobody moved the one who has no step
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "zero-out"])
