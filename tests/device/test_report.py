@@ -269,3 +269,39 @@ def test_the_bound_on_response_energy_is_the_least_that_holds() -> None:
     assert dataclasses.replace(shaped, response_budget=0.04).response_energy == pytest.approx(
         (0.2 + 0.1 * math.sqrt(5)) ** 2
     )
+
+
+def oracle(collection: Collection, states: np.ndarray, controls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The stated rule in plain matrix algebra, without slack and grid."""
+    p, H = collection.p, controls.shape[0]
+    Z = np.hstack([states[:H], controls])
+    T = np.eye(p) if collection.weighting is None else collection.weighting
+    S, C, left, left_m = np.zeros((p, p)), np.zeros((p, collection.n)), collection.energy, np.inf
+    if collection.response_budget is not None:
+        left_m = collection.response_budget
+    for h in range(H):
+        t, reach = T @ Z[h], 0.0 if collection.shape is None else float(np.linalg.norm(collection.shape @ Z[h]))
+        w = min(1.0, max(left, 0.0) / (t @ t), max(left_m, 0.0) / reach**2 if reach else 1.0)
+        left, left_m = left - w * (t @ t), left_m - w * reach**2
+        y = states[h + 1] - collection.center.T @ Z[h]
+        limit = np.inf if collection.shape is None else reach + collection.disturbance_bound
+        limit = min(limit, np.inf if collection.response_bound is None else collection.response_bound)
+        y = y * min(1.0, limit / np.linalg.norm(y))
+        S, C = S + w * np.outer(t, t), C + w * np.outer(t, y)
+        if w < 1.0:
+            break
+    return S, C
+
+
+@settings(max_examples=300)
+@given(collections(), st.integers(0, 2**32 - 1), st.sampled_from((0.1, 0.5, 3.0)))
+def test_honest_reports_are_what_the_rule_says(collection: Collection, seed: int, size: float) -> None:
+    rng = np.random.default_rng(seed)
+    n, d = collection.n, collection.p - collection.n
+    states = size * rng.normal(size=(collection.horizon + 1, n))
+    controls = size * rng.normal(size=(collection.horizon, d))
+    S, C = episode_sums(collection, states, controls)
+    want_s, want_c = oracle(collection, states, controls)
+    room = 3.0 / UNIT * (1.0 + np.abs(want_s).max() + np.abs(want_c).max())
+    assert np.abs(S / UNIT - want_s[np.triu_indices(collection.p)]).max() < room
+    assert np.abs(C / UNIT - want_c.ravel()).max() < room
