@@ -22,6 +22,7 @@ from hushloop.privacy.mechanisms.conformance import (
     check_sums,
     run,
 )
+from hushloop.privacy.mechanisms.stream import StreamNoise
 from hushloop.privacy.noise import ExactNoise
 from hushloop.privacy.sensitivity import NoiseScales, noise_scales
 
@@ -45,6 +46,16 @@ def made(strategy: Strategy) -> Callable[[NoiseSource], Mechanism]:
 @pytest.mark.parametrize("adjacency", ["replace-one", "zero-out"])
 def test_shipped_mechanisms_conform(name: str, adjacency: str) -> None:
     check_mechanism(made(STRATEGIES[name]()), adjacency)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_the_noise_that_is_foretold_is_the_noise_of_the_releases(name: str) -> None:
+    mechanism = made(STRATEGIES[name]())(StreamNoise(0))
+    releases = [r for r in run(mechanism) if r is not None]
+    foretold = mechanism.noise(COLLECTION, [r.total_users for r in releases])
+    for scales, release in zip(foretold, releases, strict=True):
+        assert np.isclose(scales.sigma_s, release.sigma_s, rtol=1e-12)
+        assert np.isclose(scales.sigma_c, release.sigma_c, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["blocks", "tree", "factorised"])
@@ -113,8 +124,6 @@ def test_too_large_a_promise_does_not_conform() -> None:
 
 
 def test_transcripts_are_reproducible_only_by_their_own_key() -> None:
-    from hushloop.privacy.mechanisms.stream import StreamNoise
-
     one, again, other = (run(Mechanism(Blocks(BUDGET), StreamNoise(seed))) for seed in (1, 1, 2))
     for a, b, c in zip(one, again, other, strict=True):
         assert a is not None
