@@ -55,7 +55,7 @@ def command(ctx: click.Context, config: str | None, out: Path | None, as_json: b
     """Play K users against a plant: regret, coverage, guarantee."""
     from ..simulation import simulate
 
-    o = with_config(ctx, given, config, KEYS)
+    o = with_config(click.get_current_context(), given, config, KEYS)
     profile = chosen_profile(o)
     found = load_plant(o["plant"], "run")
     with live_plot(f"{found.name}, {profile.name}", quiet or as_json) as show:

@@ -20,8 +20,8 @@ from .plan import Plan
 from .planners.excited import Outcomes, greedy, model_draws, outcomes
 from .planners.loss_form import loss_forms
 
-AHEAD = 10.0
-"""A block is designed for ten times the users so far, this block included."""
+AHEAD = 5.0
+"""A block is designed for five times the users so far, this block included."""
 
 LEAST_FIRST, LEARNT = 16, 0.15
 """The first block is the least power of two, from 16, after which the predicted loss is at most .15 of the prior's."""

@@ -7,7 +7,6 @@ and the measurements behind each choice are in docs/devdocs/design.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,36 +64,21 @@ class Design:
 def design(
     problem: Problem, estimate: Estimate, outcomes: Outcomes, frame: Frame, excite: float | None = None
 ) -> Design:
-    """The best design found: excitation and weighting are improved in turn. `excite` fixes the excitation."""
+    """The best of all excitations on a grid, each with its best weighting. `excite` fixes the excitation."""
 
-    def evaluate(a: float, T: Array | None) -> Design:
-        return _evaluate(problem, estimate, outcomes, frame, a, T)
+    def asking(a: float) -> Design:
+        """The best weighting for this excitation."""
+        moments = outcomes.S0 + a**2 * outcomes.S1
+        # a fixed energy is that of z itself
+        candidates = weightings(estimate, outcomes.form, moments) if problem.energy is None else [None]
+        return min((_evaluate(problem, estimate, outcomes, frame, a, T) for T in candidates), key=lambda d: d.cost)
 
-    def search(T: Array | None) -> Design:
-        return _search(frame.most, T, evaluate) if excite is None else evaluate(excite, T)
-
-    best = search(None)
-    for _ in range(2):
-        # where nothing is asked yet, look at the weighting that some asking would want
-        a = best.excitation if excite is not None or best.excitation > 0 else 0.05 * frame.most
-        candidates = weightings(estimate, outcomes.form, outcomes.S0 + a**2 * outcomes.S1)
-        if problem.energy is not None:
-            candidates = [None]  # a fixed energy is that of z itself
-        weighting = min((evaluate(a, T) for T in candidates), key=lambda d: d.cost).collection.weighting
-        best = min(best, search(weighting), key=lambda d: d.cost)
-    return best
-
-
-def _search(top: float, weighting: Array | None, evaluate: Callable[[float, Array | None], Design]) -> Design:
-    """The best excitation for one weighting: none, or on a coarse geometric grid, then on a finer one about it."""
-    coarse = top * COARSE
-    found = min((evaluate(float(a), weighting) for a in coarse), key=lambda d: d.cost)
-    fine = (
-        [found]
-        if found.excitation == 0.0
-        else [found, *(evaluate(min(top, found.excitation * ratio), weighting) for ratio in FINE)]
-    )
-    return min(fine, key=lambda d: d.cost)
+    if excite is not None:
+        return asking(excite)
+    best = min((asking(float(a)) for a in frame.most * COARSE), key=lambda d: d.cost)
+    if best.excitation == 0.0:
+        return best
+    return min(best, *(asking(min(frame.most, best.excitation * r)) for r in FINE), key=lambda d: d.cost)
 
 
 def largest_excitation(problem: Problem) -> float:
