@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,15 +149,19 @@ def response_limit(collection: Collection, reach: float) -> float:
 
 def within_bounds(collection: Collection, S: IntArray, C: IntArray) -> bool:
     """The curator's check, in whole numbers: ‖S‖ ≤ E, 0 ≤ S_ii, tr S ≤ E, ‖C‖² ≤ E·B₂. Sizes must be right already."""
+    return units_within_bounds(collection, S.tolist(), C.tolist())
+
+
+def units_within_bounds(collection: Collection, S: Sequence[int], C: Sequence[int]) -> bool:
+    """The same for plain lists, as they come off the wire."""
     largest_trace, largest_square, largest_cross = collection.integer_bounds
-    entries: list[int] = S.tolist()
     diagonal, at = [], 0
     for row in range(collection.p, 0, -1):
-        diagonal.append(entries[at])
+        diagonal.append(S[at])
         at += row
     return (
         min(diagonal) >= 0
         and sum(diagonal) <= largest_trace
-        and 2 * sum(v * v for v in entries) - sum(v * v for v in diagonal) <= largest_square
-        and sum(v * v for v in C.tolist()) <= largest_cross
+        and 2 * sum(v * v for v in S) - sum(v * v for v in diagonal) <= largest_square
+        and sum(v * v for v in C) <= largest_cross
     )

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 ID = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:~-]+$")]
-Whole = Annotated[int, Meta(gt=-(2**63), lt=2**63)]
+Whole = Annotated[int, Meta(ge=-(2**63) + 1, le=2**63 - 1)]
 
 LARGEST_ISSUE = 100_000
 """Tickets in one request."""

@@ -57,7 +57,9 @@ ROLLED_BACK = Refusal(
     "the operator must restore the newest store, or run `hushloop store acknowledge-restore`",
 )  # fmt: skip
 STORAGE = Refusal(503, "storage", "the store cannot be written now; nothing was counted: try again", retry_after=30)
-BROKEN = Refusal(503, "broken", "the server has stopped counting after an error of its own: see its log", retry_after=60)
+BROKEN = Refusal(
+    503, "broken", "the server has stopped counting after an error of its own: see its log", retry_after=60
+)
 STOPPING = Refusal(503, "stopping", "the server is stopping; nothing was counted: try again", retry_after=5)
 
 
@@ -72,5 +74,8 @@ def too_large(limit: int) -> Refusal:
 def limit_reached(limit: int, left: int) -> Refusal:
     reports = f"{limit} report" + ("s" if limit != 1 else "")
     return Refusal(
-        409, "participation_limit", f"one person may send at most {reports}, ever: {left} more may be issued here", "for"
+        409,
+        "participation_limit",
+        f"one person may send at most {reports}, ever: {left} more may be issued here",
+        "for",
     )

@@ -115,7 +115,9 @@ class SqliteStore:
             text = f"{self.path} cannot be written now ({why}): free some space, or make it writable"
             raise StoreError(text, lasting=False) from why
         except apsw.Error as why:
-            raise StoreError(f"{self.path} cannot be used ({type(why).__name__}: {why}): see docs/how-to/restore") from why
+            raise StoreError(
+                f"{self.path} cannot be used ({type(why).__name__}: {why}): see docs/how-to/restore"
+            ) from why
         except OSError as why:
             raise StoreError(f"cannot open {self.path}: {why.strerror}") from why
 

@@ -1,0 +1,113 @@
+"""From options to a listening server: files, store, curator, kernels compiled, then the port; SIGTERM ends it with 0."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from ..errors import HushloopError
+from ..privacy.mechanisms import NoiseSource
+from ..privacy.noise import ExactNoise, SeededNoise
+from ..privacy.release import Sums
+from .app import Service, application
+from .clock import Clock
+from .curator import Curator, Parts
+from .deployment import Deployment
+from .highwater import HighWater
+from .keys import OperatorKeys, ServerSecret
+from .store import Store, open_store, sqlite_path
+
+SWITCH = 0.0005
+"""Seconds after which a busy thread lets another one run: the writer must not wait long for the event loop."""
+
+GRACE = 10
+"""Seconds that requests in flight have when the server stops."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where the secrets stand: beside an SQLite file, else beside the operator's key."""
+
+    operator: Path
+    secret: Path
+    highwater: Path
+
+    @staticmethod
+    def beside(url: str, operator: Path) -> Files:
+        base = sqlite_path(url) or operator
+        return Files(operator, base.with_name(base.name + ".secret"), base.with_name(base.name + ".highwater"))
+
+
+def take_up(
+    deployment: Deployment, url: str, files: Files, source: NoiseSource | None = None, store: Store | None = None
+) -> Curator:
+    """The curator of a store, new or old."""
+    found = open_store(url) if store is None else store
+    try:
+        may_make = found.get("deployment") is None
+        secret = ServerSecret.read(files.secret, may_make)
+        highwater = HighWater(files.highwater)
+        if url == "memory:":
+            highwater.path.unlink(missing_ok=True)
+        parts = Parts(deployment, found, secret, highwater, ExactNoise() if source is None else source, Clock())
+        return Curator(parts)
+    except BaseException:
+        found.close()
+        raise
+
+
+def warm(deployment: Deployment) -> None:
+    """Close a block of zeros once, on paper: whatever is compiled is compiled before anybody waits for it."""
+    agent = deployment.fresh_agent(SeededNoise(0))
+    assert agent.block is not None
+    zero = Sums.zero(agent.block.collection.p, agent.block.collection.n)
+    agent.receive_sums(Sums(agent.block.users, zero.S, zero.C))
+
+
+class Server(uvicorn.Server):
+    """Ends by itself on SIGTERM and SIGINT, so that the process can say 0 instead of dying of the signal."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        yield
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+def serve(
+    deployment: Deployment, url: str, files: Files, host: str, port: int, say: Callable[[str], None] = lambda text: None
+) -> None:
+    """Serve until a signal comes."""
+    os.umask(0o077)
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
+    sys.setswitchinterval(SWITCH)
+    operators = OperatorKeys(files.operator)
+    curator = take_up(deployment, url, files)
+    try:
+        warm(deployment)
+        if curator.parts.clock.lag:
+            say(f"the clock is {curator.parts.clock.lag:.0f} s behind what the store has seen: time stands until then")
+        config = uvicorn.Config(
+            application(Service(curator, operators)), host=host, port=port, loop="uvloop", http="httptools",
+            access_log=False, log_level="warning", server_header=False, date_header=False, lifespan="on",
+            timeout_graceful_shutdown=GRACE, limit_concurrency=None, backlog=2048,
+        )  # fmt: skip
+        server = Server(config)
+        say(f"http://{host}:{port} serves {deployment.problem.name}; SIGTERM or Ctrl-C ends it")
+        server.run()
+        if not server.started:
+            raise HushloopError(f"cannot listen on {host}:{port}: is the port in use?")
+    finally:
+        curator.close()
