@@ -17,7 +17,7 @@ COMMANDS: dict[str, str] = {
     "run": "Simulate an agent on a plant and report its regret.",
     "privacy": "What is promised to each person, exactly.",
     "advise": "How many users a deployment will need.",
-    "fit": "Learn a controller from recorded reports.",
+    "fit": "Learn a controller from recorded trajectories.",
     "audit": "Try to break the promise.",
     "study": "Run a named experiment.",
     "report": "Write the report of a study.",
