@@ -35,7 +35,7 @@ EXAMPLE = "Example: hushloop serve --plant toy --epsilon 1 --store sqlite:///hus
 @click.option("--config", type=click.Path(dir_okay=False), help="A TOML file with these options as keys.")
 @quiet_option
 @click.pass_context
-def command(ctx: click.Context, config: str | None, quiet: bool, **given: Any) -> None:
+def command(ctx: click.Context, /, config: str | None, quiet: bool, **given: Any) -> None:
     """Serve assignments, count reports durably, release noisy sums."""
     try:
         import apsw  # noqa: F401

@@ -1,4 +1,4 @@
-"""One block's life: it opens with its noise drawn, sums in whole numbers, and closes into a release and the next one."""
+"""One block's life: it opens with its noise drawn, sums whole numbers, and closes into a release and the next one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class OpenSums:
         assignment = Assignment.from_dict(json.loads(state["assignment"]))
         return OpenSums(
             row.block, assignment_id, assignment.collection, agent_block["users"], row.deadline, row.snapshot,
-            row.count, json.loads(row.sums),
+            row.reports, json.loads(row.sums),
         )  # fmt: skip
 
 

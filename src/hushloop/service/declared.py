@@ -61,8 +61,8 @@ def _restores(deployment: Deployment, published: Published) -> Section:
     budget, times = deployment.budget, 1 + published.restores
     mu = budget.mu * budget.participations * times
     text = (
-        f"The store was restored from an old copy {published.restores} time(s). Whoever reported before may have been "
-        f"counted in releases that the copy does not know, and again after it: at most {times} times in all. For such a "
-        f"person ε = {above(epsilon_of(mu, budget.delta))} at δ = {budget.delta:g} under {budget.adjacency}."
+        f"The store was restored from an old copy {published.restores} time(s). Whoever reported before may have "
+        f"been counted in releases that the copy does not know, and again after it: at most {times} times in all. For "
+        f"such a person ε = {above(epsilon_of(mu, budget.delta))} at δ = {budget.delta:g} under {budget.adjacency}."
     )
     return Section("Charged for restores", (text,))

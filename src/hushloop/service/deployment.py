@@ -109,11 +109,11 @@ def flat_difference(old: Any, new: Any, key: str = "") -> list[tuple[str, str, s
     return [] if old == new else [(key, json.dumps(old), json.dumps(new))]
 
 
-def duration(text: str | float | None) -> float | None:
+def duration(text: str | float | None, key: str = "deadline") -> float | None:
     """Seconds of 90, 90s, 15m, 12h or 7d."""
     if text is None:
         return None
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhd]?)\s*", str(text))
     if found is None:
-        raise InvalidInput("deadline", f"is {text!r}", "give a number with s, m, h or d: 12h")
+        raise InvalidInput(key, f"is {text!r}", "give a number with s, m, h or d: 12h")
     return float(found[1]) * UNITS[found[2] or "s"]

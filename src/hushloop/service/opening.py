@@ -1,4 +1,4 @@
-"""How a server takes up its store: it makes a new one, goes on with the old one, or refuses one that was rolled back."""
+"""How a server takes up its store: a new one is made, the old one goes on, one that was rolled back is refused."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def acknowledge_restore(store: Store, highwater: HighWater, now: float) -> dict[
             state = json.loads(found.snapshot)
             state["mechanism"]["block"] = None
             zeros = json.dumps([0] * len(json.loads(found.sums)))
-            store.set_open(found._replace(count=0, sums=zeros, snapshot=json.dumps(state)))
+            store.set_open(found._replace(reports=0, sums=zeros, snapshot=json.dumps(state)))
         facts["revoked_tickets"] = store.revoke()
         store.put("epoch", str(epoch))
         store.put("restores", str(charges))

@@ -1,4 +1,4 @@
-"""The bodies of the protocol as typed values: what comes in is checked by them, and the OpenAPI document is made of them."""
+"""The bodies of the protocol as typed values: they check what comes in, and the OpenAPI document is made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every way in which the server says no: one value each, with its status, its code and the words that name the remedy."""
+"""Every way in which the server says no: one value each, with its status, its code and words that name the remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From options to a listening server: files, store, curator, kernels compiled, then the port; SIGTERM ends it with 0."""
+"""From options to a listening server: files, store, curator, compiled kernels, then the port; SIGTERM ends it."""
 
 from __future__ import annotations
 

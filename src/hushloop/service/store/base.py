@@ -51,7 +51,7 @@ class OpenBlock(NamedTuple):
     """The block that takes reports. The sums and the snapshot, noise included, are as secret as the reports."""
 
     block: int
-    count: int
+    reports: int
     sums: str  # JSON: entries of S, then of C, exact
     snapshot: str  # JSON: the agent as it stood when the block opened
     deadline: float | None

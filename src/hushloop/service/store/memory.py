@@ -73,7 +73,7 @@ class MemoryStore:
 
     def add_sums(self, count: int, sums: str, seen: float) -> None:
         assert self._open is not None
-        self._open = self._open._replace(count=count, sums=sums, seen=seen)
+        self._open = self._open._replace(reports=count, sums=sums, seen=seen)
 
     def assignments(self) -> list[AssignmentRow]:
         return list(self._assignments)

@@ -25,7 +25,7 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE INDEX tickets_person ON tickets (person) WHERE person <> '';
     CREATE TABLE open_block (
-        one INTEGER PRIMARY KEY CHECK (one = 1), block INTEGER NOT NULL, count INTEGER NOT NULL, sums TEXT NOT NULL,
+        one INTEGER PRIMARY KEY CHECK (one = 1), block INTEGER NOT NULL, reports INTEGER NOT NULL, sums TEXT NOT NULL,
         deadline REAL, seen REAL NOT NULL
     );
     CREATE TABLE snapshot (one INTEGER PRIMARY KEY CHECK (one = 1), body TEXT NOT NULL);
@@ -174,7 +174,7 @@ class SqliteStore:
         return int(self._db.changes())
 
     def open_block(self) -> OpenBlock | None:
-        rows = self._rows("SELECT block, count, sums, body, deadline, seen FROM open_block JOIN snapshot USING (one)")
+        rows = self._rows("SELECT block, reports, sums, body, deadline, seen FROM open_block JOIN snapshot USING (one)")
         return OpenBlock(*rows[0]) if rows else None
 
     def set_open(self, block: OpenBlock | None) -> None:
@@ -182,12 +182,12 @@ class SqliteStore:
         if block is not None:
             self._db.execute(
                 "INSERT INTO open_block VALUES (1, ?, ?, ?, ?, ?)",
-                (block.block, block.count, block.sums, block.deadline, block.seen),
+                (block.block, block.reports, block.sums, block.deadline, block.seen),
             )
             self._db.execute("INSERT INTO snapshot VALUES (1, ?)", (block.snapshot,))
 
     def add_sums(self, count: int, sums: str, seen: float) -> None:
-        self._db.execute("UPDATE open_block SET count = ?, sums = ?, seen = ?", (count, sums, seen))
+        self._db.execute("UPDATE open_block SET reports = ?, sums = ?, seen = ?", (count, sums, seen))
 
     def assignments(self) -> list[AssignmentRow]:
         sql = "SELECT id, epoch, block, body FROM assignments ORDER BY number"
@@ -224,8 +224,10 @@ class SqliteStore:
             copy.close()
 
     def close(self) -> None:
-        self._db.close()
-        self._unlock()
+        try:
+            self._db.close()
+        finally:
+            self._unlock()
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:
         with self._explained():
