@@ -123,7 +123,7 @@ def best_lower(A, B, N, Q, R, X1, W, steps, guess, rounds, mu):  # type: ignore[
         else:
             high = current
         if low > 0.0 and high > 0.0:
-            if high / low < 1.05:
+            if high / low < 1.3:
                 break
             current = np.sqrt(low * high)
         else:
@@ -158,6 +158,6 @@ def best_lower(A, B, N, Q, R, X1, W, steps, guess, rounds, mu):  # type: ignore[
         gain = value - best
         best = value
         step = ss / sy if sy > 0.0 else 2.0 * step
-        if gain < 1e-7 * abs(best):
+        if gain < 1e-5 * abs(best):
             break
     return best

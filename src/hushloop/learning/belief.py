@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import HushloopError
 
 Array = NDArray[np.float64]
-COVERING_KAPPAS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
+COVERING_KAPPAS = np.array([0.0, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,19 +128,22 @@ class Belief:
             return [own]
         m, U = self.axes
         c = U.T @ (self.center - self.ball_center)
-        best = (self.ball_radius**2 * m.size, np.zeros_like(c), np.full(m.size, self.ball_radius))
-        for kappa in COVERING_KAPPAS if m[0] > 0.0 else ():
-            center, axes = _fused(kappa, m, c, self.ball_radius)
-            best = min(best, (float(axes @ axes), center, axes), key=lambda item: item[0])
-        return [own, (self.ball_center + U @ best[1], (U * best[2]) @ U.T)]
+        center, axes = _least_fusion(m, c, self.ball_radius)
+        return [own, (self.ball_center + U @ center, (U * axes) @ U.T)]
 
 
-def _fused(kappa: float, m: Array, c: Array, r: float) -> tuple[Array, Array]:
-    """κ·Σ‖x_i−c_i‖²/m_i² + (1−κ)·‖x‖²/r² ≤ 1 as centre and axes; a squared level below 0 becomes a point."""
-    pull, hold = kappa / m**2, (1.0 - kappa) / r**2
-    center = (pull / (pull + hold))[:, None] * c
-    level = 1.0 - float(np.sum((pull * hold / (pull + hold))[:, None] * c**2))
-    return center, np.sqrt(max(level, 0.0) / (pull + hold))
+def _least_fusion(m: Array, c: Array, r: float) -> tuple[Array, Array]:
+    """Centre (about Θ₀) and axes of the least of κ·Σ‖x_i−c_i‖²/m_i² + (1−κ)·‖x‖²/r² ≤ 1; κ = 0 is the ball.
+
+    Where a combination holds no point its squared level is below 0; it is taken as a point.
+    """
+    if m[0] <= 0.0:
+        return np.zeros_like(c), np.full(m.size, r)
+    pull, hold = COVERING_KAPPAS[:, None] / m**2, (1.0 - COVERING_KAPPAS)[:, None] / r**2  # (κ, p)
+    level = np.maximum(1.0 - np.sum(pull * hold / (pull + hold) * np.sum(c**2, axis=1), axis=1), 0.0)
+    k = int(np.argmin(level * np.sum(1.0 / (pull + hold), axis=1)))
+    total = pull[k] + hold[k]
+    return (pull[k] / total)[:, None] * c, np.sqrt(level[k] / total)
 
 
 def empty_belief() -> HushloopError:

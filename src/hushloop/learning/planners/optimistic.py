@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 STARTS = 32
 TOLERANCE = 1e-9
 """A start has converged when two steps in a row promise to lower J* by less than this share of it."""
+CLOSE = 0.002
+"""A certified gap below this share of J* is not made smaller."""
 MOST_EVALUATIONS = 400
 MOST_MIRRORS = 7
 
@@ -49,7 +51,7 @@ def optimistic(
     gains = batched_gains(problem, Theta[None])[0]
     if not certify:
         return Plan(gains, Theta, value)
-    D = lower_bound(problem, belief, X1)
+    D = lower_bound(problem, belief, X1, enough=(1.0 - CLOSE) * value)
     return Plan(gains, Theta, value, lower_bound=D, gap=value - D)
 
 
@@ -124,7 +126,7 @@ def _at_rest(problem: Problem, belief: Belief) -> Array | None:
     """
     n = problem.n
     m, U = belief.axes
-    if m[0] <= 0.0:
+    if m[0] <= 0.0 or float(np.linalg.norm(belief.center[:n])) > m[-1]:
         return None
     precision = (U / m**2) @ U.T
     off = -belief.center[:n]

@@ -43,9 +43,18 @@ def multipliers(
     return float(D), mu
 
 
-def lower_bound(problem: Problem, belief: Belief, X1: Array | None = None, rounds: int = ROUNDS) -> float:
-    """D ≤ J*(Θ) for every Θ in the belief. Always finite: never below what no controller can avoid."""
-    D = max(multipliers(problem, one, X1, rounds)[0] for one in relaxations(belief))
+def lower_bound(
+    problem: Problem, belief: Belief, X1: Array | None = None, rounds: int = ROUNDS, enough: float = math.inf
+) -> float:
+    """D ≤ J*(Θ) for every Θ in the belief. Always finite: never below what no controller can avoid.
+
+    The search goes over the belief's coverings in turn and ends early with a D of at least `enough`.
+    """
+    D = -math.inf
+    for center, shape in belief.coverings():
+        D = max(D, multipliers(problem, relaxation_of(center, shape), X1, rounds)[0])
+        if enough <= D:
+            break
     return max(D - SLACK * abs(D), trivial_bound(problem, X1) * (1.0 - SLACK))
 
 
@@ -143,4 +152,9 @@ def _relaxed_gains(problem: Problem, relaxation: Relaxation, mu: Array) -> Array
 
 def relaxations(belief: Belief) -> list[Relaxation]:
     """(A, B, N) of each ellipsoid that holds the belief: a bound over any of them is one over the belief."""
-    return [(*split(center), np.ascontiguousarray(shape @ shape.T)) for center, shape in belief.coverings()]
+    return [relaxation_of(center, shape) for center, shape in belief.coverings()]
+
+
+def relaxation_of(center: Array, shape: Array) -> Relaxation:
+    """(A, B, N) of one ellipsoid."""
+    return (*split(center), np.ascontiguousarray(shape @ shape.T))
