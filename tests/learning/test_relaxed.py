@@ -148,6 +148,17 @@ def test_never_clips_is_never_contradicted_and_not_vacuous(plant: Plant, a: floa
     assert passing, "some bound within four times what was met must be certified"
 
 
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: f"{plant.name}-{plant.problem.horizon}")
+def test_doing_nothing_never_clips_whatever_is_believed(plant: Plant) -> None:
+    pr = plant.problem
+    idle = np.zeros((pr.horizon, pr.d, pr.n))
+    for radius in (1.0, 1e3):
+        belief = Belief.ball(pr.nominal, radius)
+        assert never_clips(pr, belief, idle, 0.9 * pr.control_bound / math.sqrt(pr.d))
+        assert not never_clips(pr, belief, idle, 1.1 * pr.control_bound / math.sqrt(pr.d))
+    assert math.isfinite(worst_cost(pr, Belief.ball(pr.nominal, 1.0), idle))
+
+
 def test_actuator_limits_count_as_clipping() -> None:
     pr = toy().problem.with_(control_low=np.array([-0.05]), control_high=np.array([5.0]))
     K = optimal_gains(pr, *split(toy().Theta))

@@ -37,6 +37,8 @@ def output_bound(A, B, K, C, last, N, ratio, center, radius, disturbance, push):
     n, d = B.shape
     P, following = np.empty((n, n)), np.empty((n, n))
     multiply_left_transposed(C, C, P)
+    if inner(P, P) == 0.0:
+        return 0.0
     L, G = np.empty((n, n)), np.empty((n + d, n))
     bar, nothing = np.empty((n, n)), np.zeros((n, n))
     BP, pushed = np.empty((d, n)), np.empty((d, d))
