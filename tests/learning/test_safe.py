@@ -102,13 +102,17 @@ def test_the_nominal_controller_as_baseline() -> None:
 
 
 def test_a_baseline_that_cannot_be_certified_runs_and_says_so() -> None:
+    """The nominal controller may clip on this belief; u = 0 never does."""
     plant = laplacian()
-    belief = around(plant, 50.0, radius=1e5)
-    plan = safe(plant.problem, belief, Plan(np.ones((10, 3, 3)), plant.Theta, 0.0, excitation=1.0), 0.1)
+    pr = plant.problem.with_(nominal=plant.Theta, control_bound=0.3)
+    belief = Belief.ball(pr.nominal, 0.1)
+    bold = Plan(np.ones((10, 3, 3)), plant.Theta, 0.0, excitation=0.1)
+    plan = safe(pr, belief, bold, 0.1, "nominal")
     assert plan.failed
     assert plan.excitation == 0.0
-    assert not plan.gains.any()
+    np.testing.assert_array_equal(plan.gains, baseline_gains(pr, "nominal"))
     assert "cannot be certified" in plan.note
+    assert not safe(pr, belief, bold, 0.1).failed
 
 
 @pytest.mark.parametrize("tau", [-0.1, math.nan, math.inf])
