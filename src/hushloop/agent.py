@@ -49,7 +49,7 @@ class Agent:
 
     @property
     def assignment_id(self) -> str:
-        return f"block-{self.order.collection.block}"
+        return f"block-{self.mechanism.index}"
 
     def assignment(self, x1: Array | None = None) -> Assignment:
         """What the next user's device runs. `x1` matters to `paper` alone, which plans for each user's own start."""

@@ -79,13 +79,13 @@ class BlockLearner:
         return Order(plan, chosen.collection, users, chosen.scales, chosen.moments)
 
     def learn(self, knowledge: Knowledge, order: Order, release: Release) -> Knowledge:
-        blocks = None if self.users is None else math.ceil(math.log2(self.users / self.first_block + 1)) + 1
         state = recursive.RecursiveState(
             knowledge.belief, knowledge.estimate, knowledge.releases, knowledge.contradictions
         )
         p = self.problem.p
         importance = order.moments + 0.05 * float(np.trace(order.moments)) / p * np.eye(p)
-        alpha_t = recursive.alpha_of(self.alpha, knowledge.releases, blocks if self.growth == 2.0 else None)
+        # blocks that close at a deadline can be any number, so α is divided among infinitely many
+        alpha_t = recursive.alpha_of(self.alpha, knowledge.releases, None)
         state = recursive.update(self.problem, state, release, alpha_t, importance)
         return Knowledge(
             state.belief, state.estimate, state.index, release.total_users, state.contradictions, state.note

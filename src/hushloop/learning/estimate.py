@@ -39,6 +39,8 @@ def weighting_of(collection: Collection) -> Array:
 
 def update_estimate(problem: Problem, estimate: Estimate, release: Release) -> Estimate:
     """Take in one release of a block (its noise independent of those before), in the coordinates of its sums."""
+    if release.users == 0:
+        return estimate  # noise alone
     T = weighting_of(release.collection)
     inverse_T = np.linalg.inv(T)
     before = T @ estimate.precision @ T

@@ -92,8 +92,13 @@ def simulate_rows(
             for future in futures:
                 future.cancel()
             for at, future in enumerate(futures):
-                if future.done() and not future.cancelled():
+                if future.done() and not future.cancelled() and future.exception() is None:
                     found[at] = future.result()
+        except BaseException:  # one seed failed: the others need not go on
+            stop.set()
+            for future in futures:
+                future.cancel()
+            raise
     whole = tuple(seed for seed, rows in zip(seeds, found, strict=True) if rows is not None)
     return Runs([row for rows in found for row in rows or ()], whole, time.perf_counter() - begin, interrupted)
 

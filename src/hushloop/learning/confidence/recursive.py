@@ -119,7 +119,7 @@ def _release_weights(problem: Problem, release: Release, alpha_t: float, values:
     margin = (
         release.sigma_s * math.sqrt(spread) * (math.sqrt(2 * p) + math.sqrt(2 * math.log(1 / (SHARE_GRAM * alpha_t))))
     )
-    S_upper = np.maximum(values + margin, 0.0)
+    S_upper = np.maximum(values + margin + release.users * p * GRID, 0.0)
     floor = max(cw2, 5e-4 * q**2, 1e-12)
     gain = cw2 * S_upper / floor
     q_m2 = 2 * math.log(1 / (SHARE_MARTINGALE * alpha_t)) + n * float(np.sum(np.log1p(gain)))
