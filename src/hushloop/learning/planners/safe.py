@@ -1,8 +1,8 @@
 """`--safe τ`: run only what is certified to cost at most (1+τ) times the worst case of a named baseline.
 
-The certificate is over the whole belief and for the controller as it runs: the relaxed worst case holds
-for linear policies only, so the controller must also be shown never to clip. Where the plan fails, it is moved towards
-the baseline; where nothing bolder passes, the baseline runs with as much excitation as does.
+The certificate is over the whole belief and for the controller as it runs: the relaxed worst case holds for linear
+policies only, so the controller must also be shown never to clip. Where the plan fails, it is moved towards the
+baseline; where nothing bolder passes, the baseline runs with as much excitation as does.
 """
 
 from __future__ import annotations
