@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -111,7 +110,7 @@ class Rig:
         assert block is not None
         S = [self.rng.randrange(2**20) for _ in range(6)]
         C = [self.rng.randrange(-(2**20), 2**20) for _ in range(6)]
-        report = ReportIn(secrets.token_hex(8), block.assignment_id, S, C)
+        report = ReportIn(f"{self.rng.getrandbits(64):016x}", block.assignment_id, S, C)
         ticket = self.tickets.pop()
         self.sent[report.report_id], self.carried[report.report_id] = report, ticket
         self.witness("sent", [msgspec.to_builtins(report), ticket])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import secrets
 import ssl
@@ -161,11 +160,6 @@ def control(assignment: Assignment, step: Step) -> tuple[Array, Array]:
         controls.append(assignment.control(h, states[-1]))
         states.append(np.asarray(step(controls[-1]), dtype=float))
     return np.array(states), np.array(controls)
-
-
-def load_assignment(path: str | Path) -> Assignment:
-    """A baseline that was saved as a file, in the form of GET /v1/assignment."""
-    return Assignment.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
 
 
 _ENTROPY = random.SystemRandom()

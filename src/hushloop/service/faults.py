@@ -8,6 +8,8 @@ import signal
 VARIABLE = "HUSHLOOP_FAULT"
 
 POINTS = {
+    "before-creation": "the first block has its noise, and nothing of the store is committed",
+    "after-creation": "a new store is committed, its mark not yet raised",
     "before-commit": "a group of reports is written, not yet committed",
     "after-commit-before-reply": "a group of reports is durable, nobody has been told",
     "before-release": "a block is full, its release not begun",

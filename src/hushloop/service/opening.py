@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import HushloopError
 from ..privacy.mechanisms import NoiseSource
+from . import faults
 from .block import open_rows
 from .chain import Place
 from .deployment import Deployment
@@ -17,6 +18,9 @@ from .store.base import broken_links, chained
 if TYPE_CHECKING:
     from ..agent import Agent
     from .curator import Parts
+
+BEGUN = Place(0, -1)
+"""The mark of a store that is being made: whether its creation was committed or not, the next start goes on."""
 
 MOST_RESTORES = 64
 """Beyond so many the promise would not be worth its name."""
@@ -51,7 +55,7 @@ def prepare(parts: Parts) -> None:
 def _begin(parts: Parts) -> None:
     """A new deployment: its first block opens, its first noise is drawn."""
     store, deployment, now = parts.store, parts.deployment, parts.clock.now()
-    if parts.highwater.read() is not None:
+    if parts.highwater.read() not in (None, BEGUN):
         raise HushloopError(
             f"{parts.highwater.path} belongs to another store, and this one is new: bring that store back, or give a"
             " new name to the new one"
@@ -59,6 +63,8 @@ def _begin(parts: Parts) -> None:
     document = deployment.document()
     agent = deployment.fresh_agent(parts.source)
     row, opened = open_rows(agent, parts.secret.value, 0, "", now, deployment.deadline)
+    parts.highwater.raise_to(BEGUN)
+    faults.reach("before-creation")
     with store.transaction():
         store.put("deployment", json.dumps(document))
         store.put("secret", parts.secret.digest(b"hushloop"))
@@ -66,6 +72,7 @@ def _begin(parts: Parts) -> None:
         store.set_open(opened)
         store.add_assignment(row)
         store.append(chained(None, now, "created", {"deployment": document}))
+    faults.reach("after-creation")
     parts.highwater.raise_to(Place(0, 0))
 
 
