@@ -26,6 +26,7 @@ class OpenSums:
     """The open block in memory, between two commits. Secret."""
 
     block: int
+    number: int  # of its assignment, from 1
     assignment_id: str
     collection: Collection
     size: int  # public
@@ -46,12 +47,12 @@ class OpenSums:
         return json.dumps(self.sums)
 
     @staticmethod
-    def of(row: OpenBlock, assignment_id: str) -> OpenSums:
+    def of(row: OpenBlock, number: int, assignment_id: str) -> OpenSums:
         state = json.loads(row.snapshot)
         agent_block = state["mechanism"]["block"]
         assignment = Assignment.from_dict(json.loads(state["assignment"]))
         return OpenSums(
-            row.block, assignment_id, assignment.collection, agent_block["users"], row.deadline, row.snapshot,
+            row.block, number, assignment_id, assignment.collection, agent_block["users"], row.deadline, row.snapshot,
             row.reports, json.loads(row.sums),
         )  # fmt: skip
 

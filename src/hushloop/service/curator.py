@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from .clock import Clock
 from .deployment import Deployment
 from .highwater import HighWater
 from .judge import Answer, Desk, Incoming
-from .keys import ServerSecret
+from .keys import ServerSecret, make_tickets
 from .protocol import TicketRequest, TicketsAnswer
 from .published import Published
 from .refusals import RefusedError
@@ -57,7 +56,7 @@ class Curator:
         entries = store.ledger()
         self._last: Entry | None = entries[-1] if entries else None
         found = store.open_block()
-        self.block = None if found is None else OpenSums.of(found, latest.id)
+        self.block = None if found is None else OpenSums.of(found, len(rows), latest.id)
         self.first_size = int(json.loads(rows[0].body)["closes"]["users"])  # public
         self.published = Published.of(store, latest, self.block)
 
@@ -110,7 +109,7 @@ class Curator:
         parts, now = self.parts, self.parts.clock.now()
         store, limit = parts.store, parts.deployment.budget.participations
         person = "" if request.person is None else parts.secret.person_mark(request.person)
-        made = [secrets.token_urlsafe(24) for _ in range(request.count)]
+        made = make_tickets(request.count)
         expires = now + request.lifetime
         with store.transaction():
             if person:

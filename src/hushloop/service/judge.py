@@ -74,7 +74,7 @@ class Desk:
         if before is not None:
             if before.digest != item.digest:
                 return refusals.CONFLICT
-            return ReportAnswer(report.report_id, before.assignment_id, True, before.zeros, True)
+            return ReportAnswer(report.report_id, report.assignment_id, True, before.zeros, True)
         if block is None or report.assignment_id != block.assignment_id:
             return self._elsewhere(report.assignment_id, block)
         refused = self._ticket(item.mark, tickets)
@@ -82,7 +82,7 @@ class Desk:
             return refused
         tickets[item.mark] = tickets[item.mark]._replace(spent=True)
         zeros = not units_within_bounds(block.collection, report.S, report.C)
-        row = Counted(report.report_id, item.digest, report.assignment_id, zeros)
+        row = Counted(report.report_id, item.digest, block.number, zeros)
         known[report.report_id] = row
         out.counted.append(row)
         out.spent.append(item.mark)

@@ -15,6 +15,17 @@ SHORTEST_KEY = 16
 """Characters of an operator key."""
 
 
+SERIAL = 16
+"""Characters of a ticket that only say where it is looked up. Neighbours are issued together and spent together, so
+that a group of reports touches few pages of the store."""
+
+
+def make_tickets(count: int) -> list[str]:
+    """Fresh secrets; what they have in common begins at random, and says nothing about how many there are."""
+    base = secrets.randbits(43) << 20
+    return [f"{base + k:0{SERIAL}x}{secrets.token_urlsafe(24)}" for k in range(count)]
+
+
 @dataclass(frozen=True)
 class ServerSecret:
     """What makes hashes and ids this server's own. Whoever has it can make assignments; it opens no report."""
@@ -37,8 +48,9 @@ class ServerSecret:
         return ServerSecret(bytes.fromhex(text))
 
     def ticket_mark(self, ticket: str) -> str:
-        """What is kept of a ticket."""
-        return self._keyed(b"ticket", ticket.encode())
+        """What is kept of a ticket: its first part, which is no secret, and a keyed hash of all of it."""
+        place = ticket[:SERIAL] if ticket.isascii() and ticket[:SERIAL].isalnum() else ""
+        return place + self._keyed(b"ticket", ticket.encode())
 
     def person_mark(self, pseudonym: str) -> str:
         """What is kept of a person."""

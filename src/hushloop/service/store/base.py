@@ -26,8 +26,8 @@ class Counted(NamedTuple):
     """One report that was counted: never its content."""
 
     report_id: str
-    digest: str
-    assignment_id: str
+    digest: str  # 32 hexadecimal digits
+    assignment: int  # its number, from 1
     zeros: bool
 
 
@@ -81,7 +81,9 @@ class Store(Protocol):
 
     def reports(self, ids: Sequence[str]) -> dict[str, Counted]: ...
 
-    def add_reports(self, rows: Sequence[Counted]) -> None: ...
+    def add_reports(self, rows: Sequence[Counted]) -> None:
+        """At least one, all of the same assignment."""
+        ...
 
     def tickets(self, marks: Sequence[str]) -> dict[str, TicketRow]: ...
 

@@ -19,7 +19,7 @@ MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL);
     CREATE TABLE reports (
-        id text PRIMARY KEY, digest text NOT NULL, assignment text NOT NULL, zeros boolean NOT NULL
+        id text PRIMARY KEY, digest text NOT NULL, assignment bigint NOT NULL, zeros boolean NOT NULL
     );
     CREATE TABLE tickets (
         mark text PRIMARY KEY, person text NOT NULL, expires double precision NOT NULL,
@@ -118,7 +118,7 @@ class PostgresStore:
         return {row[0]: Counted(*row) for row in self._rows(sql, list(ids))}
 
     def add_reports(self, rows: Sequence[Counted]) -> None:
-        sql = "INSERT INTO reports SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::boolean[])"
+        sql = "INSERT INTO reports SELECT * FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::boolean[])"
         self._run(sql, *(list(column) for column in zip(*rows, strict=True)))
 
     def tickets(self, marks: Sequence[str]) -> dict[str, TicketRow]:
