@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from ..errors import HushloopError
 from ._common import load_plant, output_options, print_json, print_table, remark
 
 if TYPE_CHECKING:
@@ -40,23 +41,21 @@ def command(
     that all devices end accepted. --replay sends a recorded file again instead, without tickets: every report should
     then be answered as repeated.
     """
+    from ..service.keys import read_private
     from ..service.load import Load, run
 
     _check(devices, operator_key_file, record, replay)
 
     async def work() -> dict[str, Any]:
-        file = None if record is None else open(os.open(record, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w")
-        try:
+        with recorder(record) as file:
             load = Load(url, connections, rate, file, None if quiet else show)
             if replay is not None:
                 out = await load.replay(replay.read_text(encoding="utf-8").splitlines())
             else:
-                assert devices is not None and operator_key_file is not None
+                assert devices is not None
+                assert operator_key_file is not None
                 truth = None if plant is None else load_plant(plant, "load")
-                out = await load.simulate(devices, seed, key_in(operator_key_file), truth)
-        finally:
-            if file is not None:
-                file.close()
+                out = await load.simulate(devices, seed, read_private(operator_key_file).split()[0], truth)
         if load.tally.first_failure:
             remark(f"{load.tally.failed} failed; the first: {load.tally.first_failure}")
         return out
@@ -68,13 +67,14 @@ def command(
         print_table(list(out), [list(out.values())])
 
 
-def key_in(path: Path) -> str:
-    """The operator's key: the first line of its file."""
-    try:
-        key = path.read_text(encoding="utf-8").splitlines()[0].strip()
-    except (OSError, IndexError, UnicodeDecodeError) as why:
-        raise HushloopError(f"{path} holds no operator key ({why}): `hushloop serve` makes one") from why
-    return key
+@contextmanager
+def recorder(path: Path | None) -> Iterator[TextIO | None]:
+    """The file of accepted reports, which nobody else may read: they are what the server never shows."""
+    if path is None:
+        yield None
+        return
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        yield file
 
 
 def _check(devices: int | None, key: Path | None, record: Path | None, replay: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""One keep-alive connection that asks and waits, with as little work for each request as the load generator can spare."""
+"""One keep-alive connection that asks and waits, with as little work for each request as can be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fleet of simulated devices over real connections: every device ends accepted, and what was met on the way is told."""
+"""A fleet of simulated devices over real connections: every device ends accepted, and the way there is told."""
 
 from __future__ import annotations
 
