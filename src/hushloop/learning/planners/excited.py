@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...errors import InvalidInput
 from ...lq import Problem
 from ..belief import Array, Estimate
 from .loss_form import LossForm, loss_forms
 
 DRAWS = 16
+LARGEST = 1e24
+"""The largest E Σ‖z‖² of one user that is worked with."""
 SHRINK = np.array([1.0, 0.75, 0.5, 0.25, 0.0])
 
 
@@ -39,8 +42,20 @@ def greedy(problem: Problem, estimate: Estimate, seed: int) -> Outcomes:
 def outcomes(problem: Problem, models: Array, forms: LossForm, gains: Array) -> Outcomes:
     """What these gains would do on the models."""
     S0, S1 = block_moments(problem, models, gains)
+    _check_size(float(np.trace(S0)))
     value = float(linear_costs(problem, models[:1], gains[None])[0, 0])
     return Outcomes(models, gains, value, forms.form.mean(axis=0), float(forms.price.mean()), S0, S1)
+
+
+def _check_size(size: float) -> None:
+    """Refuse predictions that no arithmetic can work with."""
+    if size == 0.0:
+        raise InvalidInput("start", "is 0 and so is the disturbance", "nothing ever moves: u = 0 is the best")
+    if not size < LARGEST:
+        raise InvalidInput(
+            "horizon", f"lets states grow to a mean square of {size:.3g} under what is believed",
+            "shorten it, rescale the states, or narrow `prior.radius`",
+        )  # fmt: skip
 
 
 def model_draws(problem: Problem, estimate: Estimate, seed: int) -> Array:
