@@ -55,7 +55,7 @@ def command(
                 assert devices is not None
                 assert operator_key_file is not None
                 truth = None if plant is None else load_plant(plant, "load")
-                out = await load.simulate(devices, seed, read_private(operator_key_file).split()[0], truth)
+                out = await load.simulate(devices, seed, (read_private(operator_key_file).split() or [""])[0], truth)
         if load.tally.first_failure:
             remark(f"{load.tally.failed} failed; the first: {load.tally.first_failure}")
         return out
