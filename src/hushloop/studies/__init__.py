@@ -10,6 +10,17 @@ from .study import Drawing, Prepared, Progress, Ran, Study
 
 STUDIES = {
     "regret": "regret",
+    "theorem-1": "theorem_1",
+    "theorem-3": "theorem_3",
+    "corrections": "corrections",
+    "ablation": "ablation",
+    "mechanisms": "mechanisms",
+    "planners": "planners",
+    "coverage": "coverage",
+    "dimension": "dimension",
+    "services": "services",
+    "accounting": "accounting",
+    "demo": "demo",
 }
 """Name → the module that has it as `STUDY`; one short file a study."""
 

@@ -7,6 +7,7 @@ noise is the tree's own, node by node: the same draws as in a full simulation of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import HushloopError
+from ..learning.confidence import paper
 from ..learning.learner import Knowledge
 from ..learning.plan import Plan
 from ..learning.planners.optimistic import optimistic
-from ..learning.prefix_learner import PrefixLearner
+from ..learning.prefix_learner import PrefixLearner, paper_rule
 from ..lq import Plant, Problem
 from ..lq.problem import Array
 from ..privacy.budget import Budget
@@ -42,14 +44,43 @@ def geometric_times(users: int, growth: float) -> list[int]:
     return out
 
 
-def long_run(plant: Plant, budget: Budget, users: int, seed: int, growth: float = 1.1) -> Iterator[dict[str, Any]]:
-    """One row for each time at which the paper is re-planned: users so far, how many since, and their mean loss."""
-    problem = plant.problem
-    learner = learner_of(problem, PROFILES["paper"], budget, users, seed, None)
+def setup(problem: Problem, budget: Budget, users: int, noise: str) -> tuple[PrefixLearner, Tree]:
+    """The paper's learner and its tree. `noise`: printed, exact (least noise that keeps ε), or isotropic as well.
+
+    Isotropic noise also gets the tighter Λ = σ√m(√(2p) + √(2 ln(4K/α))) and ν that hold for it.
+    """
+    alpha = PROFILES["paper"].alpha
+    learner = learner_of(problem, PROFILES["paper"], budget, users, 0, None)
     assert isinstance(learner, PrefixLearner)
     learner = replace(learner, planner=planned, per_start=False)
-    constants = paper_constants(problem, budget, users, PROFILES["paper"].alpha)
-    tree = Tree.printed(learner.collection, constants.sigma, users, budget.participations)
+    constants = paper_constants(problem, budget, users, alpha)
+    if noise == "printed":
+        return learner, Tree.printed(learner.collection, constants.sigma, users, budget.participations)
+    tree = Tree.spending(budget, learner.collection, users, isotropic=noise == "isotropic")
+    sigma, root = tree.given, math.sqrt(tree.levels)
+    regularisers = regularisers_of(problem, sigma.sigma_s * root, sigma.sigma_c * root, users, alpha, tree.isotropic)
+    first = paper.start(problem, regularisers, alpha).belief
+    return replace(learner, rule=paper_rule(problem, regularisers, alpha), first_belief=first), tree
+
+
+def regularisers_of(
+    problem: Problem, sigma_s: float, sigma_c: float, releases: int, alpha: float, tight: bool
+) -> paper.Regularisers:
+    """Assumption 2 for the noisiest of `releases` releases, as the paper prints it or as tightly as it may be."""
+    p, entries = problem.p, problem.n * problem.p
+    log_s, log_c = math.log(4 * releases / alpha), math.log(2 * releases / alpha)
+    spread = math.sqrt(2 * p) + math.sqrt(2 * log_s) if tight else 4 * math.sqrt(p) + math.sqrt(8 * log_s)
+    Lambda = sigma_s * spread
+    cross = math.sqrt(entries) + math.sqrt(2 * log_c) if tight else math.sqrt(2 * entries) + math.sqrt(4 * log_c)
+    return paper.Regularisers(2 * Lambda, Lambda, 3 * Lambda, sigma_c / math.sqrt(Lambda) * cross)
+
+
+def long_run(
+    plant: Plant, budget: Budget, users: int, seed: int, growth: float = 1.1, noise: str = "printed"
+) -> Iterator[dict[str, Any]]:
+    """One row for each time at which the paper is re-planned: users so far, how many since, and their mean loss."""
+    problem = plant.problem
+    learner, tree = setup(problem, budget, users, noise)
     knowledge, before = learner.start(), 0
     sums = np.zeros(problem.p * (problem.p + 1) // 2 + problem.p * problem.n)
     for index, end in enumerate(geometric_times(users, growth)):
@@ -86,6 +117,6 @@ def noisy(problem: Problem, tree: Tree, source: SeededNoise, sums: Array, index:
     C = sums[p * (p + 1) // 2 :].reshape(p, n)
     root = float(np.sqrt(len(cover)))
     return Release(
-        index, users, users, S + N, C + L, tree.given.sigma_s * root, tree.given.sigma_c * root, False,
+        index, users, users, S + N, C + L, tree.given.sigma_s * root, tree.given.sigma_c * root, tree.isotropic,
         tree.collection, "prefix", False,
     )  # fmt: skip

@@ -144,8 +144,8 @@ def findings(t: Tables, o: Options) -> list[str]:
         if time["paper"] and time["refined"]:
             factor = time["paper"] / time["refined"]
             out.append(
-                f"At ε = {epsilon:g} the median learning time on {o['paper_plant']} is {time['refined']:,.0f} users for "
-                f"`refined` and {time['paper']:,.0f} for `paper`: {factor:,.0f} times fewer."
+                f"At ε = {epsilon:g} the median learning time on {o['paper_plant']} is {time['refined']:,.0f} users "
+                f"for `refined` and {time['paper']:,.0f} for `paper`: {factor:,.0f} times fewer."
             )
     if "check" in t:
         both = {row["label"]: row["regret"] for row in t["check"].iter_rows(named=True)}

@@ -64,8 +64,8 @@ def command_of(prepared: Prepared, out: str = "DIR") -> str:
 
 
 def _prepared(about: dict[str, Any]) -> Prepared:
-    from . import find
     from .._version import __version__
+    from . import find
 
     if about["version"] != __version__:
         raise HushloopError(

@@ -99,7 +99,7 @@ def long_paper(o: dict[str, Any]) -> Rows:
     plant = plant_of(o["plant"])
     head = {**_head(o, plant), **o["tags"], "seed": o["seed"]}
     out, regret = [], 0.0
-    for row in long_run(plant, Budget(o["epsilon"], o["delta"]), o["users"], o["seed"], o["growth"]):
+    for row in long_run(plant, Budget(o["epsilon"], o["delta"]), o["users"], o["seed"], o["growth"], o["noise"]):
         regret += row["loss"] * row["block_users"]
         out.append({**head, **row, "regret": regret})
     return out
@@ -107,11 +107,11 @@ def long_paper(o: dict[str, Any]) -> Rows:
 
 def long_cell(
     plant: Any, users: int, seed: int, epsilon: float, *, delta: float = 1e-6, growth: float = 1.1,
-    table: str = "cells", **tags: Any,
+    noise: str = "printed", table: str = "cells", **tags: Any,
 ) -> Cell:  # fmt: skip
     """One seed of the paper to many users."""
     options = {
-        "plant": plant, "users": users, "seed": seed, "epsilon": epsilon, "delta": delta, "growth": growth,
+        "plant": plant, "users": users, "seed": seed, "epsilon": epsilon, "delta": delta, "growth": growth, "noise": noise,
         "name": "paper", "tags": tags,
     }  # fmt: skip
     return Cell(LONG, options, f"{plant}, paper to {users:,}, ε = {epsilon:g}, seed {seed}", 3e5, table)

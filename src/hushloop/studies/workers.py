@@ -49,7 +49,7 @@ def _one_pool(cells: list[Cell], started: Started, workers: int, deaths: dict[st
     waiting = list(reversed(cells))
     running: dict[Future[Outcome], Cell] = {}
     context = multiprocessing.get_context("spawn")
-    with _environment(), ProcessPoolExecutor(min(workers, len(cells)), context, _die_with_parent) as pool:
+    with _SingleThreads(), ProcessPoolExecutor(min(workers, len(cells)), context, _die_with_parent) as pool:
         try:
             while waiting or running:
                 while waiting and len(running) < workers:
@@ -70,12 +70,12 @@ def _one_pool(cells: list[Cell], started: Started, workers: int, deaths: dict[st
             raise
 
 
-class _environment:
+class _SingleThreads:
     """One thread a worker while processes are spawned; what was set before is put back."""
 
     def __enter__(self) -> None:
         self.before = {name: os.environ.get(name) for name in SINGLE}
-        os.environ.update({name: "1" for name in SINGLE})
+        os.environ.update(dict.fromkeys(SINGLE, "1"))
 
     def __exit__(self, *_: Any) -> None:
         for name, value in self.before.items():
