@@ -119,7 +119,7 @@ def _prefix_learner(
     collection = paper_collection(problem) if paper_like else first_collection(problem)
     noise = _noise_of(problem, profile, budget, schedule, collection)
     if paper_like:
-        regularisers = Regularisers.ridge()
+        regularisers = Regularisers.ridge(ridge_strength(problem))
         if profile.private:
             regularisers = Regularisers.private(paper_constants(problem, _needed(budget), _known(users), profile.alpha))
         rule = paper_rule(problem, regularisers, profile.alpha)
@@ -132,6 +132,11 @@ def _prefix_learner(
     return PrefixLearner(
         problem, collection, schedule, rule, first_belief, planner, noise, paper_like, profile.excite, guard, seed
     )
+
+
+def ridge_strength(problem: Problem) -> float:
+    """λ of `ofu`: the ridge at which its bias r₀√λ is C_w√(np), the size of what the disturbance adds."""
+    return max(problem.n * problem.p * (problem.disturbance_bound / problem.prior_radius) ** 2, 1e-9)
 
 
 def strategy_of(

@@ -50,8 +50,7 @@ EXAMPLE = "Example: hushloop run --plant toy --profile refined --epsilon 1 --use
 @click.option("--config", type=click.Path(dir_okay=False), help="A TOML file with these options as keys.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Save run.json and releases.parquet.")
 @output_options
-@click.pass_context
-def command(ctx: click.Context, config: str | None, out: Path | None, as_json: bool, quiet: bool, **given: Any) -> None:
+def command(config: str | None, out: Path | None, as_json: bool, quiet: bool, **given: Any) -> None:
     """Play K users against a plant: regret, coverage, guarantee."""
     from ..simulation import simulate
 
@@ -83,7 +82,9 @@ def chosen_profile(o: dict[str, Any]) -> Profile:
         profile = profile.with_(mechanism="none", private=False)
     if o["mechanism"] in ("tree", "factorised") and profile.belief == "recursive":
         profile = profile.with_(belief="cumulative")
-    return profile.with_(private=False) if profile.mechanism == "none" else profile
+    if o["energy"] is not None and profile.belief == "paper":
+        raise InvalidInput("energy", f"is {o['energy']}", "leave it out: with the belief of the paper it is H(1+γ²)")
+    return profile.with_(private=profile.mechanism != "none")
 
 
 def budget_of(profile: Profile, o: dict[str, Any]) -> Budget | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -140,7 +141,7 @@ class Problem:
         """n + d: the length of z = [x; u]."""
         return self.n + self.d
 
-    @property
+    @cached_property
     def W(self) -> Array:
         """Covariance of the disturbance."""
         return self.disturbance.covariance
@@ -150,7 +151,7 @@ class Problem:
         """C_w."""
         return self.disturbance.bound
 
-    @property
+    @cached_property
     def X1(self) -> Array:
         """Second moment of the start."""
         return self.start.second_moment
