@@ -32,4 +32,15 @@ def with_config(ctx: click.Context, given: dict[str, Any], path: str | None, kno
         return given
     values = read_config(path, known)
     typed = {key for key in given if ctx.get_parameter_source(key) == ParameterSource.COMMANDLINE}
-    return {key: values[key] if key in values and key not in typed else given[key] for key in given}
+    return {key: as_typed(ctx, key, values[key]) if key in values and key not in typed else given[key] for key in given}
+
+
+def as_typed(ctx: click.Context, key: str, value: Any) -> Any:
+    """What the option would be, were the value typed on the command line; a list is one with commas."""
+    text = ",".join(str(v) for v in value) if isinstance(value, list) else str(value)
+    if isinstance(value, float) and value.is_integer():
+        text = str(int(value))
+    option = next(p for p in ctx.command.params if p.name == key)
+    if isinstance(value, dict) or (isinstance(value, bool) and option.type.name != "boolean"):
+        raise InvalidInput(key, f"is {value!r} in the configuration file", "write it as on the command line")
+    return option.type_cast_value(ctx, text)

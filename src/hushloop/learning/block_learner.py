@@ -8,9 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from ..errors import InvalidInput
 from ..lq import Problem
 from ..privacy.budget import Adjacency, Budget
 from ..privacy.release import Release
+from ..privacy.schedule import Schedule
 from .belief import Array
 from .confidence import recursive
 from .design import Design, Frame, design, largest_excitation
@@ -42,6 +44,11 @@ class BlockLearner:
     guard: Guard | None = None  # --safe
     seed: int = 0  # of the public draws that a planner makes
     plans_for_each_start: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.alpha < 1.0:
+            raise InvalidInput("alpha", f"is {self.alpha}", "give a number above 0 and below 1")
+        Schedule(1 if self.first is None else self.first, self.growth, self.users)  # checks them
 
     @property
     def mu(self) -> float:

@@ -37,6 +37,9 @@ def simulate(
         whole("seeds", seeds)
         seeds = range(seed, seed + seeds)
     seeds = tuple(seeds)
+    for one in seeds:
+        if isinstance(one, bool) or not isinstance(one, int) or not 0 <= one < 2**62:
+            raise InvalidInput("seed", f"is {one!r}", "give whole numbers from 0 to 2⁶²")
     given = profile_named(profile) if isinstance(profile, str) else profile
     resolved = resolve(given, plant, budget)
     known = None if resolved.belief == "recursive" else users
@@ -64,10 +67,12 @@ def resolve(profile: Profile, plant: Plant, budget: Budget | None) -> Profile:
     """The profile with everything filled in that the agent picks before the first user, the same for all seeds."""
     if profile.private and budget is None:
         raise InvalidInput("epsilon", f"is missing, and the profile {profile.name!r} is private", "say what to promise")
-    if profile.belief != "recursive" or profile.first is not None:
+    if profile.belief != "recursive":
         return profile
-    learner = BlockLearner(plant.problem, budget if profile.private else None)
-    return replace(profile, first=learner.first_block, growth=profile.growth or learner.growth)
+    problem = plant.problem if profile.energy is None else plant.problem.with_(energy=profile.energy)
+    budget = budget if profile.private else None
+    learner = BlockLearner(problem, budget, profile.alpha, first=profile.first, growth=profile.growth or 2.0)
+    return replace(profile, first=learner.first_block, growth=learner.growth)
 
 
 def _guarantee(agent: Agent, profile: Profile, budget: Budget | None) -> dict[str, Any] | None:
