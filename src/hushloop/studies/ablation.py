@@ -69,11 +69,11 @@ def draw(t: Tables, o: Options, group: str, title: str) -> Figure:
         found = rows.filter(rows["scale"] == users)
         by = {row["label"]: row for row in found.iter_rows(named=True)}
         here = [name for name in names if name in by]
-        values = [[by[name][key] for name in here] for key in ("regret", "regret_low", "regret_high")]
+        middle, low, high = ([by[name][key] for name in here] for key in ("regret", "regret_low", "regret_high"))
         colors = [COLORS[2] if name == "refined" or name.startswith("+ response") else COLORS[0] for name in here]
-        bars(one, here, *values, colors=colors)
+        bars(one, here, middle, low, high, colors)
         one.set(xscale="log", xlabel="regret", title=f"{users:,} users")
-        one.set_xlim(min(values[1]) / 2, max(values[2]) * 6)
+        one.set_xlim(min(low) / 2, max(high) * 6)
     figure.suptitle(f"{title}: {o['plant']}, ε = {o['epsilon']:g}", fontsize=11)
     return figure
 

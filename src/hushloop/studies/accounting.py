@@ -48,8 +48,7 @@ def noise(o: dict[str, Any]) -> Rows:
 
 def truth(o: dict[str, Any]) -> Rows:
     """ε that the printed noise truly keeps, under each adjacency."""
-    plant = load(o["plant"])
-    problem = getattr(plant, "problem", plant)
+    problem = load(o["plant"]).problem  # type: ignore[union-attr]
     out = []
     for epsilon in o["epsilons"]:
         g = paper_guarantee(problem, Budget(epsilon, o["delta"]), o["users"])

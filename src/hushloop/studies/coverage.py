@@ -74,13 +74,12 @@ def draw(t: Tables, o: Options) -> Figure:
 
 
 def findings(t: Tables, o: Options) -> list[str]:
-    out = []
-    for row in t["coverage"].iter_rows(named=True):
-        if row["high"] < 1 - row["alpha"]:
-            out.append(
-                f"{row['plant']}, {row['label']}: {row['covered']} of {row['seeds']} covered at α = {row['alpha']:g}, "
-                "significantly below 1 − α."
-            )
+    short = t["coverage"].filter(t["coverage"]["high"] < 1 - t["coverage"]["alpha"])
+    out = [
+        f"{row['plant']}, {row['label']}: {row['covered']} of {row['seeds']} covered at α = {row['alpha']:g}, "
+        "significantly below 1 − α."
+        for row in short.iter_rows(named=True)
+    ]
     return out or ["No setting covers significantly less often than 1 − α."]
 
 

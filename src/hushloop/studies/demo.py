@@ -21,12 +21,9 @@ BY = ("plant", "agent", "epsilon", "label")
 
 
 def cells(o: Options) -> list[Cell]:
-    out = []
-    for seed in range(o["seeds"]):
-        for epsilon in o["epsilons"]:
-            out.append(fleet_cell(o["plant"], "refined", o["users"], seed, epsilon, label=f"ε = {epsilon:g}"))
-        out.append(fleet_cell(o["plant"], "nonprivate", o["users"], seed, label="no promise"))
-    return out
+    at = (o["plant"], "refined", o["users"])
+    out = [fleet_cell(*at, s, e, label=f"ε = {e:g}") for s in range(o["seeds"]) for e in o["epsilons"]]
+    return out + [fleet_cell(o["plant"], "nonprivate", o["users"], s, label="no promise") for s in range(o["seeds"])]
 
 
 def tables(frames: Frames, o: Options) -> dict[str, pl.DataFrame]:

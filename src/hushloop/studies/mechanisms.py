@@ -40,7 +40,7 @@ def cells(o: Options) -> list[Cell]:
     out = [Cell("hushloop.studies.mechanisms:noise", options, "noise of prefix sums", table="noise")]
     for seed in range(o["seeds"]):
         for name, changes in kinds(o).items():
-            tags = {"label": name, "name": name}
+            tags: dict[str, Any] = {"label": name, "name": name}
             out.append(
                 fleet_cell(o["plant"], "refined", o["users"], seed, o["epsilon"], changes=changes, weight=2.0, **tags)
             )

@@ -28,7 +28,7 @@ def cells(o: Options) -> list[Cell]:
     for seed in range(o["seeds"]):
         for name, planner in kinds(o).items():
             changes: dict[str, Any] = {"planner": planner}
-            tags = {"label": name, "name": name}
+            tags: dict[str, Any] = {"label": name, "name": name}
             out.append(
                 fleet_cell(o["plant"], "refined", o["users"], seed, o["epsilon"], changes=changes, weight=1.5, **tags)
             )

@@ -30,10 +30,9 @@ WHO = ("doing nothing", "nominal model", "learned", "best possible")
 def cells(o: Options) -> list[Cell]:
     out = []
     for plant in o["plants"]:
-        for seed in range(o["seeds"]):
-            for epsilon in o["epsilons"]:
-                out.append(fleet_cell(plant, "refined", o["users"], seed, epsilon, label=f"ε = {epsilon:g}"))
-            out.append(fleet_cell(plant, "nonprivate", o["users"], seed, label="no promise"))
+        at, seeds = (plant, "refined", o["users"]), range(o["seeds"])
+        out += [fleet_cell(*at, seed, e, label=f"ε = {e:g}") for seed in seeds for e in o["epsilons"]]
+        out += [fleet_cell(plant, "nonprivate", o["users"], seed, label="no promise") for seed in seeds]
         options = {"plant": plant, "epsilon": o["epsilons"][0], "users": o["users"], "seed": 0}
         out.append(Cell("hushloop.studies.services:units", options, f"{plant}, in its units", o["users"], "units"))
     return out

@@ -74,13 +74,17 @@ def time_band(values: Sequence[float]) -> dict[str, float | None]:
     return out
 
 
-def power_law(x: Any, y: Any) -> tuple[float, float]:
-    """The exponent of y ∝ x^b by least squares on logarithms, and its standard error."""
+def power_law(x: Any, y: Any) -> tuple[float, float, float]:
+    """The exponent of y ∝ x^b by least squares on logarithms, and its 95 % interval (Student)."""
+    from scipy.special import stdtrit
+
     u, v = np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float))
     u = u - u.mean()
     slope = float(u @ (v - v.mean()) / (u @ u))
     rest = v - v.mean() - slope * u
-    return slope, math.sqrt(float(rest @ rest) / max(len(u) - 2, 1) / float(u @ u))
+    free = max(len(u) - 2, 1)
+    reach = float(stdtrit(free, 0.975)) * math.sqrt(float(rest @ rest) / free / float(u @ u))
+    return slope, slope - reach, slope + reach
 
 
 def _grid(first: int, last: int, per_decade: int) -> Any:

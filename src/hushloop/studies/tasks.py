@@ -111,8 +111,8 @@ def long_cell(
 ) -> Cell:  # fmt: skip
     """One seed of the paper to many users."""
     options = {
-        "plant": plant, "users": users, "seed": seed, "epsilon": epsilon, "delta": delta, "growth": growth, "noise": noise,
-        "name": "paper", "tags": tags,
+        "plant": plant, "users": users, "seed": seed, "epsilon": epsilon, "delta": delta, "growth": growth,
+        "noise": noise, "name": "paper", "tags": tags,
     }  # fmt: skip
     return Cell(LONG, options, f"{plant}, paper to {users:,}, ε = {epsilon:g}, seed {seed}", 3e5, table)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .cell import Cell
 from .figures import COLORS, band_line, look, new_figure
 from .study import Drawing, Frames, Options, Study, Tables
@@ -32,7 +30,7 @@ def cells(o: Options) -> list[Cell]:
             for value in values:
                 size = {**base, axis: value, "seed": seed}
                 changes = {"first": 1, "growth": o["growth"]}
-                tags = {"axis": {"horizon": "H"}.get(axis, axis), "value": float(value)}
+                tags: dict[str, Any] = {"axis": {"horizon": "H"}.get(axis, axis), "value": float(value)}
                 weight = 20.0 * size["n"] ** 2 * size["horizon"]
                 out.append(
                     fleet_cell({"random": size}, "ofu", o["users"], seed, changes=changes, weight=weight, **tags)
@@ -60,9 +58,8 @@ def tables(frames: Frames, o: Options) -> dict[str, pl.DataFrame]:
 
 
 def _power(axis: str, x: Any, y: Any) -> dict[str, Any]:
-    power, stderr = power_law(x, y)
-    return {"axis": axis, "power": power, "low": power - 1.96 * stderr, "high": power + 1.96 * stderr,
-            "bound": BOUND[axis]}  # fmt: skip
+    power, low, high = power_law(x, y)
+    return {"axis": axis, "power": power, "low": low, "high": high, "bound": BOUND[axis]}
 
 
 def draw(t: Tables, o: Options) -> Figure:
@@ -82,7 +79,10 @@ def draw(t: Tables, o: Options) -> Figure:
         one.set(xscale="log", yscale="log", xlabel=NAMES[axis], title=title)
         if axis != "K":
             _ticks(one, t, axis)
-        one.legend(loc="upper left")
+    for one in axes[1:]:
+        one.margins(y=0.15)
+        one.legend(handles=[one.lines[-1]], loc="lower right")
+    axes[0].legend(loc="upper left")
     axes[0].set_ylabel("cumulative regret")
     return figure
 

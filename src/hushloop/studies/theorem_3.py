@@ -49,9 +49,10 @@ def tables(frames: Frames, o: Options) -> dict[str, pl.DataFrame]:
             one = one.filter(pl.col("share_of_idle") < o["left"])
             x = one["epsilon"].to_numpy() if axis == "epsilon" else np.log(1.0 / one["delta"].to_numpy())
             if len(one) >= 3:
-                power, stderr = power_law(x, one["cost"].to_numpy())
-                powers.append({"agent": agent, "axis": AXES[axis][0], "power": power, "low": power - 1.96 * stderr,
-                               "high": power + 1.96 * stderr, "bound": AXES[axis][1], "points": len(one)})  # fmt: skip
+                power, low, high = power_law(x, one["cost"].to_numpy())
+                name, bound = AXES[axis]
+                powers.append({"agent": agent, "axis": name, "power": power, "low": low, "high": high,
+                               "bound": bound, "points": len(one)})  # fmt: skip
     return {"powers": pl.DataFrame(powers), "cost": cost}
 
 
@@ -94,8 +95,8 @@ def findings(t: Tables, o: Options) -> list[str]:
     """Exponents as they were measured."""
     rows: list[dict[str, Any]] = t["powers"].to_dicts()
     return [
-        f"`{r['agent']}`: the cost of privacy goes with {r['axis']} to the power {r['power']:.2f} (95 %: {r['low']:.2f} "
-        f"to {r['high']:.2f}, {r['points']} points); the bound has {r['bound']:g}."
+        f"`{r['agent']}`: the cost of privacy goes with {r['axis']} to the power {r['power']:.2f} (95 %: "
+        f"{r['low']:.2f} to {r['high']:.2f}, {r['points']} points); the bound has {r['bound']:g}."
         for r in rows
     ] + [f"Points where more than {o['left']:.0%} of idle's loss is still lost are left out of the fits."]
 
