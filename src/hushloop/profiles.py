@@ -54,12 +54,14 @@ class Profile:
         return asdict(self)
 
 
+# `paper` looks at the releases, which there is one of after every episode, each time the users have grown by a twentieth;
+# first = 1 and growth = 1 re-plan after every episode, as Algorithm 1 is printed (docs/theory/paper.md has both).
 BELIEFS = ("recursive", "cumulative", "paper")
 
 PROFILES = {
     "refined": Profile("refined", "blocks", "recursive", "excited"),
     "nonprivate": Profile("nonprivate", "none", "recursive", "excited", private=False),
-    "paper": Profile("paper", "tree", "paper", "optimistic"),
+    "paper": Profile("paper", "tree", "paper", "optimistic", first=64, growth=1.05),
     "ofu": Profile("ofu", "none", "paper", "optimistic", private=False),
 }
 
