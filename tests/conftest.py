@@ -49,7 +49,7 @@ def chromium() -> Path:
     return require_tool("chromium")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def postgres() -> Path:
     return require_tool("postgres")
 

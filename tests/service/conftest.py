@@ -18,11 +18,9 @@ def unprivileged() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[str]:
+def cluster(postgres: Path) -> Iterator[str]:
     """The URL of an empty cluster, made for this session."""
-    from tests_tools import require_tool
-
-    tools = require_tool("postgres").parent
+    tools = postgres.parent
     folder = Path(tempfile.mkdtemp(prefix="hush-pg-", dir="/tmp"))
     if os.getuid() == 0:
         shutil.chown(folder, "nobody", "nogroup")

@@ -77,7 +77,7 @@ def spending(store: Store) -> dict[str, Any]:
     entries = store.ledger()
     releases = [json.loads(e.body) for e in entries if e.kind == "release"]
     created = next(json.loads(e.body)["deployment"] for e in entries if e.kind == "created")
-    budget, restores = created["budget"], int(store.get("restores") or 0)
+    budget, restores = created["budget"], int(store.get("epoch") or 0)
     users = sum(r["users"] for r in releases)
     mu = releases[0]["mu"] if releases else None
     text = (

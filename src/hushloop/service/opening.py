@@ -112,13 +112,12 @@ def acknowledge_restore(store: Store, highwater: HighWater, now: float) -> dict[
     known = highwater.read()
     if known is not None:
         epoch = max(epoch, known.epoch + 1)
-    charges = int(store.get("restores") or 0) + 1
-    if charges > MOST_RESTORES:
+    if epoch > MOST_RESTORES:
         raise HushloopError(f"{MOST_RESTORES} restores were charged already: start a new deployment")
     ledger = store.ledger()
     moment = max([now, *(entry.at for entry in ledger[-1:])])
     block = None if found is None else found.block
-    facts = {"restores": charges, "abandoned_block": block, "highest_published": None if known is None else known.index}
+    facts = {"restores": epoch, "abandoned_block": block, "highest_published": None if known is None else known.index}
     with store.transaction():
         if found is not None:
             state = json.loads(found.snapshot)
@@ -127,7 +126,6 @@ def acknowledge_restore(store: Store, highwater: HighWater, now: float) -> dict[
             store.set_open(found._replace(reports=0, sums=zeros, snapshot=json.dumps(state)))
         facts["revoked_tickets"] = store.revoke()
         store.put("epoch", str(epoch))
-        store.put("restores", str(charges))
         store.append(chained(ledger[-1] if ledger else None, moment, "restore", facts))
     highwater.raise_to(Place(epoch, 0))
     return facts

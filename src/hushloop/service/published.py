@@ -40,7 +40,7 @@ class Published:
             assignment, etag(assignment), releases, etag(releases), len(rows),
             json.loads(rows[-1])["total_users"] if rows else 0,
             None if block is None else block.size, None if block is None else block.deadline,
-            int(store.get("restores") or 0), store.get("anonymous") is not None,
+            int(store.get("epoch") or 0), store.get("anonymous") is not None,
         )  # fmt: skip
 
 

@@ -217,7 +217,10 @@ class SqliteStore:
         self._db.execute("INSERT INTO ledger VALUES (?, ?, ?, ?, ?)", entry)
 
     def problems(self) -> list[str]:
-        found = [row[0] for row in self._rows("PRAGMA integrity_check")]
+        try:
+            found = [str(row[0]) for row in self._rows("PRAGMA integrity_check")]
+        except StoreError as why:
+            return [str(why)]
         return [] if found == ["ok"] else found
 
     def backup(self, path: str) -> None:
