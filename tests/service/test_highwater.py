@@ -25,7 +25,7 @@ def test_an_old_copy_is_known_and_the_newest_is_not_refused(tmp_path: Path) -> N
     mark.raise_to(Place(0, 3))
     mark.check(Place(0, 3), fresh=False)
     mark.check(Place(0, 4), fresh=False)  # a crash between commit and mark
-    with pytest.raises(RolledBackError, match="block 2 .* block 3 .*acknowledge-restore"):
+    with pytest.raises(RolledBackError, match=r"block 2 .* block 3 .*acknowledge-restore"):
         mark.check(Place(0, 2), fresh=False)
 
 

@@ -30,7 +30,7 @@ def start(folder: Path) -> Curator:
 
 
 def old_copy(folder: Path, users: int = 8) -> tuple[str, list[str]]:
-    """A backup is made, life goes on for so many users, and the backup comes back: an id and tickets of the lost time."""
+    """A backup is made, life goes on for so many users, the backup comes back: an id of the lost time, and tickets."""
     served = start(folder)
     kept = tickets(served, 4)
     fill(served, 3)

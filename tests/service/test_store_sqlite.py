@@ -51,7 +51,7 @@ def test_another_process_is_kept_out_and_let_in_after_a_kill(tmp_path: Path) -> 
     try:
         assert child.stdout is not None
         assert child.stdout.readline() == b"open\n"
-        with pytest.raises(StoreError, match="another server uses .*: stop it first"):
+        with pytest.raises(StoreError, match=r"another server uses .*: stop it first"):
             SqliteStore(tmp_path / "s.db")
     finally:
         child.kill()
@@ -111,7 +111,7 @@ def test_a_full_disk_is_said_and_passes(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="cannot write .*: No such file"):
+    with pytest.raises(StoreError, match=r"cannot write .*: No such file"):
         SqliteStore(tmp_path / "missing" / "s.db")
 
 
