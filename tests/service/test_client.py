@@ -22,6 +22,9 @@ from hushloop.service.client import LONGEST_PAUSE, Device
 HEAVY = ("numba", "scipy", "polars", "msgspec", "starlette", "uvicorn", "click", "rich", "apsw", "opendp")
 
 
+BASELINE = assignment("base", 0.3).controller
+
+
 @pytest.fixture
 def server() -> Iterator[Scripted]:
     with scripted() as one:
@@ -112,6 +115,9 @@ def test_a_lost_answer_is_asked_for_again_with_the_same_report(server: Scripted,
     third = Device(server.url, "t", tmp_path / "outbox").episode(plant.step)
     assert third.status == "accepted"
     assert len(server.reports) == 2, "a settled ticket carries nothing more"
+    quiet = -0.1 * third.states[:-1].sum(axis=1, keepdims=True)
+    assert third.controls == pytest.approx(quiet), "an episode that is not reported explores nothing"
+    assert second.controls[0] == pytest.approx(-0.1 * second.states[0].sum()), "nor does one while a report waits"
 
 
 def test_superseded_runs_another_episode_under_the_new_assignment(server: Scripted) -> None:
@@ -143,13 +149,12 @@ def test_an_assignment_is_fetched_once(server: Scripted, tmp_path: Path) -> None
 def test_without_a_server_the_plant_is_still_controlled(tmp_path: Path) -> None:
     clock, plant = Clock(), Plant()
     with scripted() as server:
-        device = Device(
-            server.url, "t", tmp_path / "outbox", baseline=assignment("base", 0.0), timeout=5.0, clock=clock
-        )
+        device = Device(server.url, "t", tmp_path / "outbox", baseline=BASELINE, timeout=5.0, clock=clock)
         server.answer = lambda asked: error(503, "stopping", Retry_After="2")
         idle = device.episode(plant.step)
         assert (idle.status, idle.assignment_id) == ("silent", "")
         assert idle.controls.shape == (HORIZON, 1)
+        assert idle.controls[0] == pytest.approx(-0.1 * idle.states[0].sum()), "a baseline explores nothing"
         requests = len(server.asked)
         for _ in range(5):
             device.episode(plant.step)
@@ -165,7 +170,7 @@ def test_without_a_server_the_plant_is_still_controlled(tmp_path: Path) -> None:
 
 def test_pauses_grow_and_end(server: Scripted) -> None:
     clock = Clock()
-    device = Device(server.url, "t", baseline=assignment("base"), clock=clock)
+    device = Device(server.url, "t", baseline=BASELINE, clock=clock)
     server.answer = lambda asked: error(500, "broken")
     tries = []
     for _ in range(6000):

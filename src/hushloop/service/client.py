@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..device import Assignment
+from ..device import Assignment, Controller
 from ..errors import HushloopError
 from .outbox import Outbox
 from .wire_client import Answer, AwayError, Wire
@@ -49,12 +49,12 @@ class Device:
         url: str,
         ticket: str,
         outbox: str | Path | None = None,
-        baseline: Assignment | None = None,
+        baseline: Controller | None = None,
         timeout: float = 10.0,
         tls: ssl.SSLContext | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`baseline` is what runs before any assignment was fetched; `timeout` is the longest an episode waits."""
+        """`baseline` runs before any assignment was fetched; `timeout` is in seconds, for each request."""
         self.wire = Wire(url, timeout, tls)
         self.outbox = Outbox(outbox, ticket)
         self.baseline = baseline
@@ -80,20 +80,27 @@ class Device:
         """One episode under the newest assignment there is. Nothing is asked of the server while it lasts."""
         self._deliver()
         assignment = self._fetch()
-        running = assignment or self.baseline
-        if running is None:
+        if assignment is not None and not self.settled and self.outbox.memory.report is None:
+            return self._reported(assignment, step)
+        states, controls = self._unreported(assignment, step)
+        return Outcome(self._status(), "" if assignment is None else assignment.id, states, controls, self._answer)
+
+    def _reported(self, assignment: Assignment, step: Step) -> Outcome:
+        """An episode that is reported: in the outbox first, then on its way."""
+        states, controls = control(assignment.control, assignment.controller.horizon, step)
+        self.outbox.keep(report=assignment.report(states, controls, secrets.token_hex(16)).to_dict())
+        return Outcome(self._deliver(), assignment.id, states, controls, self._answer)
+
+    def _unreported(self, assignment: Assignment | None, step: Step) -> tuple[Array, Array]:
+        """An episode that nobody hears of, and that explores nothing: excitation serves reports alone."""
+        found = self.baseline if assignment is None else assignment.controller
+        if found is None:
             raise HushloopError(
                 f"no assignment was ever fetched from {self.wire.host} and there is no `baseline`: give one, or wait"
                 " until the server answers"
             )
-        states, controls = control(running, step)
-        wanted = assignment is not None and not self.settled and self.outbox.memory.report is None
-        if wanted and assignment is not None:
-            self.outbox.keep(report=assignment.report(states, controls, secrets.token_hex(16)).to_dict())
-        status = self._deliver() if wanted else ""
-        return Outcome(
-            status or self._status(), "" if assignment is None else assignment.id, states, controls, self._answer
-        )
+        still = np.zeros(found.gains.shape[1])
+        return control(lambda h, x: found.control(h, x, still), found.horizon, step)
 
     def _status(self) -> str:
         memory = self.outbox.memory
@@ -153,11 +160,11 @@ class Device:
         return answer
 
 
-def control(assignment: Assignment, step: Step) -> tuple[Array, Array]:
+def control(law: Callable[[int, Array], Array], horizon: int, step: Step) -> tuple[Array, Array]:
     """Play one episode: states (H+1, n) and the controls as they were applied (H, d)."""
     states, controls = [np.asarray(step(None), dtype=float)], []
-    for h in range(assignment.controller.horizon):
-        controls.append(assignment.control(h, states[-1]))
+    for h in range(horizon):
+        controls.append(law(h, states[-1]))
         states.append(np.asarray(step(controls[-1]), dtype=float))
     return np.array(states), np.array(controls)
 
