@@ -11,11 +11,15 @@ from hushloop.device.report import GRID, episode_sums
 
 RNG = np.random.default_rng(11)
 SHAPE = np.array([[0.5, 0.1, 0.0], [0.1, 0.3, 0.05], [0.0, 0.05, 0.4]])
+WEIGHTING = np.array([[1.2, 0.3, -0.1], [0.3, 0.6, 0.2], [-0.1, 0.2, 2.0]])
 CENTER = RNG.normal(size=(3, 2)) * 0.3
 COLLECTIONS = [
     Collection(0, CENTER, SHAPE, 3.0, 0.1, None, 5),
     Collection(0, CENTER, SHAPE, 3.0, 0.1, 0.6, 5),
     Collection(0, np.zeros((3, 2)), None, 50.0, 0.1, 1.0, 5),
+    Collection(0, CENTER, SHAPE, 3.0, 0.1, None, 5, response_budget=0.4),
+    Collection(0, CENTER, SHAPE, 3.0, 0.1, None, 5, WEIGHTING, response_budget=9.0),
+    Collection(0, CENTER, SHAPE, 9.0, 0.1, 0.6, 5, WEIGHTING, response_budget=0.4),
 ]
 
 
@@ -42,8 +46,9 @@ def test_gradient_is_the_derivative(c: Collection, family: type[Free]) -> None:
 
 @pytest.mark.parametrize("c", COLLECTIONS)
 def test_sums_are_those_of_the_device(c: Collection) -> None:
-    rows = RNG.normal(size=(6, 3))
-    z, raw = Consecutive(c).parts(rows)
+    family, x = Consecutive(c), RNG.normal(size=(6, 3))
+    rows = family.rows(x)
+    z, raw = family.parts(x)
     sums = weighted_sums(c, z, raw)
     S, C = episode_sums(c, rows[:, :2], rows[:-1, 2:])
     assert sums.S[np.triu_indices(3)] == pytest.approx(S * GRID, abs=2 * GRID)

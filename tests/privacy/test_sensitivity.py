@@ -7,13 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from hushloop.audit.attack import Consecutive, Free, ascend, report_distance, worst_pair
+from hushloop.audit.attack import Consecutive, Free, ascend, distance, report_distance, weighted_sums, worst_pair
 from hushloop.device import Collection
 from hushloop.device.report import GRID, episode_sums
 from hushloop.errors import InvalidInput
+from hushloop.lq.files import load
+from hushloop.privacy import Budget
 from hushloop.privacy.accounting import mu_of
 from hushloop.privacy.budget import Adjacency
 from hushloop.privacy.sensitivity import best_ratio, noise_scales, pair_sensitivity, separate_sensitivities
+from hushloop.profiles import PROFILES, build
+from hushloop.simulation.play import play, sums_of
 
 CENTER = np.array([[0.4, 0.0], [0.1, 0.3], [0.1, 0.2]])
 BOTH: tuple[Adjacency, Adjacency] = ("zero-out", "replace-one")
@@ -42,6 +46,24 @@ OTHERS = {
     "one step": collection(H=1),
     "E + Y²": collection(E=2.0, H=40, paper=True),
 }
+
+SKEW = np.array([[1.2, 0.3, -0.1], [0.3, 0.6, 0.2], [-0.1, 0.2, 2.0]])
+SHAPE = np.array([[0.5, 0.1, 0.0], [0.1, 0.3, 0.05], [0.0, 0.05, 0.4]])
+
+
+def asked(E: float, E_M: float, T: np.ndarray | None = None, Y: float | None = None) -> Collection:
+    return Collection(0, CENTER, SHAPE, E, 0.1, Y, 5, T, E_M)
+
+
+WEIGHED = {
+    "response budget": asked(3.0, 0.5),
+    "both": asked(3.0, 0.3, SKEW),
+    "bounded by Y": asked(3.0, 0.3, SKEW, 0.05),
+    "more energy than the responses leave": asked(30.0, 0.3, SKEW),
+    "more response than the energy leaves": asked(0.3, 3.0, SKEW),
+}
+"""Collections with a weighting T, a response budget E_M, or both. In the first two E_M/E lies within the spectrum of
+T⁻¹M²T⁻¹, as in every collection that is designed; in the last two one budget can never be spent."""
 
 
 def weights_of(c: Collection, adjacency: Adjacency, tilt: float) -> tuple[float, float]:
@@ -208,3 +230,82 @@ def test_bad_weights_are_refused(a: float, b: float) -> None:
 def test_an_unknown_adjacency_is_refused() -> None:
     with pytest.raises(InvalidInput, match="adjacency"):
         pair_sensitivity(collection(), 1.0, 1.0, "add-remove")  # type: ignore[arg-type]
+
+
+def levelled(c: Collection, size: int) -> np.ndarray:
+    """Unit vectors v (size, p) with ‖MT⁻¹v‖² = E_M/E: along T⁻¹v both budgets are spent together."""
+    rng = np.random.default_rng(0)
+    G = c.shape @ np.linalg.inv(np.eye(c.p) if c.weighting is None else c.weighting)
+    values, U = np.linalg.eigh(G.T @ G)
+    level = c.response_budget / c.energy
+    assert values[0] < level < values[-1]
+    low, high = (rng.normal(size=(size, c.p)) * f @ U.T for f in (values < level, values > level))
+    rest = level - values
+    # v = cos·low + sin·high: the weighted excesses of both parts cancel
+    low, high = (part / np.linalg.norm(part, axis=1, keepdims=True) for part in (low, high))
+    short, over = ((part @ U) ** 2 @ rest for part in (low, high))
+    share = over / (over - short)
+    return np.sqrt(share)[:, None] * low + np.sqrt(1 - share)[:, None] * high * rng.choice([-1, 1], size=(size, 1))
+
+
+def along(c: Collection, v: np.ndarray, sign: float) -> tuple[np.ndarray, np.ndarray]:
+    """H equal steps along T⁻¹v that spend both budgets, with responses at their limit."""
+    T = np.eye(c.p) if c.weighting is None else c.weighting
+    z = np.tile(np.linalg.solve(T, v) * math.sqrt(c.energy / c.horizon), (c.horizon, 1))
+    y = np.zeros((c.horizon, c.n))
+    y[:, 0] = sign * 1e6
+    return z, y
+
+
+@pytest.mark.parametrize("name", ["response budget", "both"])
+def test_constructed_sequences_attain_the_bound_with_both_budgets(name: str) -> None:
+    c = WEIGHED[name]
+    v = levelled(c, 1500)
+    inner = (v @ v.T) ** 2
+    for tilt in (0.25, 1.0, 4.0):
+        a, b = weights_of(c, "zero-out", tilt)
+        z, y = along(c, v[0], 1.0)
+        alone = weighted_sums(c, z[None, None], y[None, None])
+        assert distance(a, b, alone, "zero-out")[0] == pytest.approx(pair_sensitivity(c, a, b, "zero-out"), rel=1e-6)
+        a, b = weights_of(c, "replace-one", tilt)
+        q = min(b**2 * c.response_energy / (2 * a**2), c.energy)
+        i, j = np.unravel_index(np.argmin(np.abs(inner - q / c.energy * q / c.energy)), inner.shape)
+        one, other = along(c, v[i], 1.0), along(c, v[j], -1.0 if v[i] @ v[j] > 0 else 1.0)
+        pair = weighted_sums(c, np.stack([one[0], other[0]])[None], np.stack([one[1], other[1]])[None])
+        bound = pair_sensitivity(c, a, b, "replace-one")
+        assert 0.999 * bound <= distance(a, b, pair, "replace-one")[0] <= bound
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tilt", [0.25, 1.0, 4.0])
+@pytest.mark.parametrize("adjacency", BOTH)
+@pytest.mark.parametrize("name", WEIGHED)
+def test_attacks_on_weighed_collections_do_not_pass_the_bound(name: str, adjacency: Adjacency, tilt: float) -> None:
+    c = WEIGHED[name]
+    a, b = weights_of(c, adjacency, tilt)
+    bound = pair_sensitivity(c, a, b, adjacency)
+    free = ascend(Free(c), a, b, adjacency, np.random.default_rng(1))[1]
+    real = report_distance(c, worst_pair(c, a, b, adjacency, np.random.default_rng(3)), a, b)
+    assert max(free, real) <= bound
+    if name in ("response budget", "both"):
+        assert free >= 0.97 * bound
+        assert real >= 0.92 * bound
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("adjacency", BOTH)
+@pytest.mark.parametrize(("name", "blocks"), [("toy", 0), ("toy", 5), ("stable3", 4), ("two-zone-heating", 3)])
+def test_attacks_on_designed_collections(name: str, blocks: int, adjacency: Adjacency) -> None:
+    """The collections that are asked in truth, with the scales that they are released with."""
+    plant = load(name)
+    agent = build(plant.problem, PROFILES["refined"], Budget(8.0, 1e-6, adjacency), seed=1)
+    for _ in range(blocks):
+        agent.receive_sums(sums_of(play(plant, agent.assignment(), 1, agent.knowledge.users, agent.room)))
+    c, scales = agent.order.collection, agent.order.scales
+    assert c.response_budget is not None
+    a, b = 1 / scales.sigma_s, 1 / scales.sigma_c
+    bound = pair_sensitivity(c, a, b, adjacency)
+    assert bound <= mu_of(8.0, 1e-6)
+    free = ascend(Free(c), a, b, adjacency, np.random.default_rng(1))[1]
+    real = report_distance(c, worst_pair(c, a, b, adjacency, np.random.default_rng(3)), a, b)
+    assert 0.6 * bound <= max(free, real) <= bound

@@ -26,6 +26,7 @@ class Sums:
     """The device's weighted sums of a stack of episodes (..., H, ·) before the grid, and what a gradient needs."""
 
     weights: Array  # w (..., H)
+    spends: NDArray[np.bool_]  # whether w < 1 is what the response budget leaves, not the energy (..., H)
     responses: Array  # y after the clip (..., H, n)
     limits: Array  # (..., H)
     S: Array  # (..., p, p)
@@ -33,33 +34,55 @@ class Sums:
 
 
 def weighted_sums(collection: Collection, z: Array, raw: Array) -> Sums:
-    """S = Σ w zz' and C = Σ w zy' for free z (..., H, p) and free unclipped responses (..., H, n)."""
-    size = np.maximum(np.sum(z * z, axis=-1), 1e-300)
-    before = np.cumsum(size, axis=-1) - size
-    w = np.clip((collection.energy * SLACK - before) / size, 0.0, 1.0)
-    limits = np.full(size.shape, np.inf)
+    """S = Σ w tt' and C = Σ w ty', t = Tz, for free z (..., H, p) and free unclipped responses (..., H, n)."""
+    t = _seen(collection, z)
+    room, spends = _room(collection, t, z)
+    w = np.clip(room, 0.0, 1.0)
+    limits = np.full(w.shape, np.inf)
     if collection.shape is not None:
         limits = (np.linalg.norm(z @ collection.shape, axis=-1) + collection.disturbance_bound) * SLACK
     if collection.response_bound is not None:
         limits = np.minimum(limits, collection.response_bound * SLACK)
     norms = np.maximum(np.linalg.norm(raw, axis=-1), 1e-300)
     y = raw * np.minimum(1.0, limits / norms)[..., None]
-    wz = w[..., None] * z
-    return Sums(w, y, limits, np.einsum("...hi,...hj->...ij", wz, z), np.einsum("...hi,...hj->...ij", wz, y))
+    wt = w[..., None] * t
+    return Sums(w, spends, y, limits, np.einsum("...hi,...hj->...ij", wt, t), np.einsum("...hi,...hj->...ij", wt, y))
+
+
+def _seen(collection: Collection, z: Array) -> Array:
+    """t = Tz, what the sums are made of."""
+    return z if collection.weighting is None else np.asarray(z @ collection.weighting.T)
+
+
+def _squares(v: Array) -> Array:
+    return np.asarray(np.maximum(np.sum(v * v, axis=-1), 1e-300))
+
+
+def _room(collection: Collection, t: Array, z: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """What is left of the scarcer budget before each step, in units of the step; and whether that is the second."""
+    size = _squares(t)
+    room = (collection.energy * SLACK - np.cumsum(size, axis=-1) + size) / size
+    if collection.response_budget is None:
+        return room, np.zeros(room.shape, dtype=bool)
+    assert collection.shape is not None
+    reach = _squares(z @ collection.shape)
+    other = (collection.response_budget * SLACK - np.cumsum(reach, axis=-1) + reach) / reach
+    return np.minimum(room, other), other < room
 
 
 def pull_back(collection: Collection, z: Array, raw: Array, at: Sums, to_s: Array, to_c: Array) -> tuple[Array, Array]:
     """Gradients in (z, raw) of ⟨to_s, S⟩ + ⟨to_c, C⟩, `to_s` symmetric: clips and weights included."""
-    size = np.maximum(np.sum(z * z, axis=-1), 1e-300)
+    t = _seen(collection, z)
     w, y = at.weights[..., None], at.responses
-    sz, cy = z @ to_s, np.einsum("...ij,...hj->...hi", to_c, y)
-    dz = w * (2.0 * sz + cy)
-    dy = w * np.einsum("...ij,...hi->...hj", to_c, z)
-    dw = np.sum(z * (sz + cy), axis=-1)
-    part = (at.weights > 0.0) & (at.weights < 1.0)  # the one step that spends what is left: w = left/‖z‖²
-    rate = np.where(part, dw / size, 0.0)
-    later = np.cumsum(rate[..., ::-1], axis=-1)[..., ::-1] - rate
-    dz = dz - 2.0 * z * (later + rate * at.weights)[..., None]
+    st, cy = t @ to_s, np.einsum("...ij,...hj->...hi", to_c, y)
+    dt = w * (2.0 * st + cy)
+    dy = w * np.einsum("...ij,...hi->...hj", to_c, t)
+    dw = np.sum(t * (st + cy), axis=-1)
+    dt = dt - 2.0 * t * _spent(at, dw, ~at.spends, _squares(t))[..., None]
+    dz = dt if collection.weighting is None else dt @ collection.weighting
+    if collection.shape is not None:
+        Mz = z @ collection.shape
+        dz = dz - 2.0 * (Mz @ collection.shape) * _spent(at, dw, at.spends, _squares(Mz))[..., None]
     norms = np.maximum(np.linalg.norm(raw, axis=-1), 1e-300)
     clipped = norms > at.limits
     unit = raw / norms[..., None]
@@ -67,10 +90,17 @@ def pull_back(collection: Collection, z: Array, raw: Array, at: Sums, to_s: Arra
     tangent = (np.where(clipped, at.limits, 1.0) / norms)[..., None] * (dy - along[..., None] * unit)
     if collection.shape is not None:
         grows = clipped & (at.limits < (collection.response_bound or math.inf) * SLACK)
-        Mz = z @ collection.shape
         length = np.maximum(np.linalg.norm(Mz, axis=-1), 1e-300)
         dz = dz + (np.where(grows, along, 0.0) / length)[..., None] * (Mz @ collection.shape)
     return dz, np.where(clipped[..., None], tangent, dy)
+
+
+def _spent(at: Sums, dw: Array, which: NDArray[np.bool_], size: Array) -> Array:
+    """Gradient, sign reversed, in each step's size through the one weight w = left/size that spends a budget's rest."""
+    part = (at.weights > 0.0) & (at.weights < 1.0) & which
+    rate = np.where(part, dw / size, 0.0)
+    later = np.cumsum(rate[..., ::-1], axis=-1)[..., ::-1] - rate
+    return np.asarray(later + rate * at.weights)
 
 
 def distance(a: float, b: float, at: Sums, adjacency: Adjacency) -> Array:
@@ -88,36 +118,43 @@ def _slopes(a: float, b: float, at: Sums) -> tuple[Array, Array]:
 
 
 class Free:
-    """Sequences (z_h, y_h) tied to each other by nothing but the device's bounds: parameters (R, P, H, p + n)."""
+    """Sequences (Tz_h, y_h) tied to each other by nothing but the device's bounds: parameters (R, P, H, p + n)."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
+        T = collection.weighting
+        self.inverse = np.eye(collection.p) if T is None else np.linalg.inv(T)
 
     def shape(self, horizon: int) -> tuple[int, int]:
         return horizon, self.collection.p + self.collection.n
 
     def parts(self, x: Array) -> tuple[Array, Array]:
-        return x[..., : self.collection.p], x[..., self.collection.p :]
+        return x[..., : self.collection.p] @ self.inverse.T, x[..., self.collection.p :]
 
     def gather(self, dz: Array, draw: Array) -> Array:
-        return np.concatenate([dz, draw], axis=-1)
+        return np.concatenate([dz @ self.inverse, draw], axis=-1)
 
 
 class Consecutive(Free):
-    """Real trajectories: rows [x_h, u_h] for h = 1..H+1 (the last u unused), the response x_{h+1} − Θ_c'z_h."""
+    """Real trajectories: rows T[x_h; u_h] for h = 1..H+1 (the last u unused), the response x_{h+1} − Θ_c'z_h."""
 
     def shape(self, horizon: int) -> tuple[int, int]:
         return horizon + 1, self.collection.p
 
+    def rows(self, x: Array) -> Array:
+        """[x_h, u_h] for h = 1..H+1."""
+        return np.asarray(x @ self.inverse.T)
+
     def parts(self, x: Array) -> tuple[Array, Array]:
-        z = x[..., :-1, :]
-        return z, x[..., 1:, : self.collection.n] - z @ self.collection.center
+        rows = self.rows(x)
+        z = rows[..., :-1, :]
+        return z, rows[..., 1:, : self.collection.n] - z @ self.collection.center
 
     def gather(self, dz: Array, draw: Array) -> Array:
         out = np.zeros((*dz.shape[:-2], dz.shape[-2] + 1, dz.shape[-1]))
         out[..., :-1, :] = dz - draw @ self.collection.center.T
         out[..., 1:, : self.collection.n] += draw
-        return out
+        return np.asarray(out @ self.inverse)
 
 
 def ascend(
@@ -154,7 +191,8 @@ def worst_pair(
 ) -> tuple[Trajectory, Trajectory]:
     """Two real trajectories whose reports nearly attain the pair sensitivity; under zero-out the second has no step."""
     n = collection.n
-    rows, _ = ascend(Consecutive(collection), a, b, adjacency, rng)
+    family = Consecutive(collection)
+    rows = family.rows(ascend(family, a, b, adjacency, rng)[0])
     first = (np.ascontiguousarray(rows[0][:, :n]), np.ascontiguousarray(rows[0][:-1, n:]))
     if adjacency == "zero-out":
         return first, (np.zeros((1, n)), np.zeros((0, collection.p - n)))

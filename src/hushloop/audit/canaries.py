@@ -9,12 +9,10 @@ from ..device import Collection
 from ..device.report import episode_sums
 from ..privacy.budget import Adjacency
 from ..privacy.sensitivity import NoiseScales
-from .attack import Trajectory, report_distance, worst_pair
+from .attack import Trajectory, worst_pair
 from .subject import Crowd, Person
 
 Units = tuple[NDArray[np.int64], NDArray[np.int64]]
-Pair = tuple[Trajectory, Trajectory]
-CLIMB = 1500
 
 
 def zeros(collection: Collection) -> Units:
@@ -38,42 +36,8 @@ def driven(trajectory: Trajectory) -> Person:
 def worst_people(collection: Collection, scales: NoiseScales, adjacency: Adjacency) -> tuple[Person, Person]:
     """The two people whose reports the attacks found farthest apart under this noise."""
     rng = np.random.default_rng(20_000)
-    a, b = 1 / scales.sigma_s, 1 / scales.sigma_c
-    pair = worst_pair(collection, a, b, adjacency, rng)
-    if collection.weighting is not None or collection.response_budget is not None:
-        pair = climb(collection, pair, a, b, adjacency, rng)
+    pair = worst_pair(collection, 1 / scales.sigma_s, 1 / scales.sigma_c, adjacency, rng)
     return driven(pair[0]), zeros if adjacency == "zero-out" else driven(pair[1])
-
-
-def climb(
-    collection: Collection, pair: Pair, a: float, b: float, adjacency: Adjacency, rng: np.random.Generator,
-    rounds: int = CLIMB,
-) -> Pair:  # fmt: skip
-    """Small random steps through the device's own sums, kept where they lead farther apart; their size adapts.
-
-    The gradient attack does not know weightings and response budgets; this knows nothing and needs nothing.
-    """
-    moving = 1 if adjacency == "zero-out" else 2
-    starts = [scaled(pair, factor, moving) for factor in (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)]
-    pair = max(starts, key=lambda start: report_distance(collection, start, a, b))
-    best, step = report_distance(collection, pair, a, b), 0.3
-    for _ in range(rounds):
-        size = step * max(float(np.abs(part).max()) for episode in pair[:moving] for part in episode)
-        tried = tuple(
-            (x + size * rng.normal(size=x.shape), u + size * rng.normal(size=u.shape)) if i < moving else (x, u)
-            for i, (x, u) in enumerate(pair)
-        )
-        value = report_distance(collection, (tried[0], tried[1]), a, b)
-        if value > best:
-            pair, best, step = (tried[0], tried[1]), value, step * 1.5
-        else:
-            step = max(step * 0.92, 1e-4)  # a fifth of the steps lead up where its size is right
-    return pair
-
-
-def scaled(pair: Pair, factor: float, moving: int) -> Pair:
-    one, other = ((x * factor, u * factor) if i < moving else (x, u) for i, (x, u) in enumerate(pair))
-    return one, other
 
 
 def neighbours(one: Person, other: Person, places: tuple[int, ...] = (0,)) -> dict[str, tuple[Crowd, Crowd]]:
