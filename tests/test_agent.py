@@ -25,7 +25,7 @@ KINDS = {
     "refined, K known": (PROFILES["refined"].with_(first=8), 40),
     "nonprivate": (PROFILES["nonprivate"].with_(first=8), None),
     "thompson": (PROFILES["refined"].with_(first=8, planner="thompson"), None),
-    "paper": (PROFILES["paper"], 40),
+    "paper": (PROFILES["paper"].with_(first=1, growth=1.0), 40),
     "ofu": (PROFILES["ofu"], 40),
     "factorised": (PROFILES["refined"].with_(mechanism="factorised", belief="cumulative", first=8, growth=2.0), 40),
 }

@@ -30,6 +30,9 @@ COARSE = np.concatenate([[0.0], np.geomspace(0.003, 1.0, 13)])
 FINE = 1.624 ** np.array([-0.67, -0.33, 0.33, 0.67])
 """Excitations that are tried, as shares of the largest, and then as ratios to the best of them."""
 
+MOST_REACH = 2.0**28
+"""Responses are never budgeted beyond this, so that sums fit 64 bits whatever a belief predicts."""
+
 LEAST_AXIS = 1e-3
 """The weighting's least axis over its largest: keeps the change of coordinates well conditioned."""
 
@@ -136,7 +139,7 @@ def collect(problem: Problem, frame: Frame, moments: Array, T: Array | None) -> 
     if T is None:
         energy = min(max(energy, float(np.trace(problem.X1))), problem.full_energy)
         energy = energy if problem.energy is None else problem.energy
-    reach = MARGIN * float(np.sum((frame.shape @ frame.shape) * moments))
+    reach = min(MARGIN * float(np.sum((frame.shape @ frame.shape) * moments)), MOST_REACH)
     return Collection(
         block=frame.block,
         center=frame.center,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import InvalidInput
 from ...lq import Problem
@@ -14,6 +15,9 @@ from .loss_form import LossForm, loss_forms
 DRAWS = 16
 LARGEST = 1e24
 """The largest E Σ‖z‖² of one user that is worked with."""
+EXPLODES = 30.0
+"""A model whose states are so many times larger than the median's does not count in what a block is predicted to do."""
+
 SHRINK = np.array([1.0, 0.75, 0.5, 0.25, 0.0])
 
 
@@ -41,10 +45,10 @@ def greedy(problem: Problem, estimate: Estimate, seed: int) -> Outcomes:
 
 def outcomes(problem: Problem, models: Array, forms: LossForm, gains: Array) -> Outcomes:
     """What these gains would do on the models."""
-    S0, S1 = block_moments(problem, models, gains)
+    S0, S1, calm = block_moments(problem, models, gains)
     _check_size(float(np.trace(S0)))
     value = float(linear_costs(problem, models[:1], gains[None])[0, 0])
-    return Outcomes(models, gains, value, forms.form.mean(axis=0), float(forms.price.mean()), S0, S1)
+    return Outcomes(models, gains, value, forms.form[calm].mean(axis=0), float(forms.price[calm].mean()), S0, S1)
 
 
 def _check_size(size: float) -> None:
@@ -68,21 +72,23 @@ def model_draws(problem: Problem, estimate: Estimate, seed: int) -> Array:
     return np.asarray(problem.nominal + away * np.minimum(1.0, problem.prior_radius / np.maximum(length, 1e-300)))
 
 
-def block_moments(problem: Problem, models: Array, gains: Array) -> tuple[Array, Array]:
-    """S₀ and S₁ with E Σ zz' = S₀ + a²S₁ under these gains, averaged over the models."""
+def block_moments(problem: Problem, models: Array, gains: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """S₀ and S₁ with E Σ zz' = S₀ + a²S₁ under these gains, averaged over the calm models, and which they are."""
     m, n, d = models.shape[0], problem.n, problem.d
     A, B = models[:, :n].swapaxes(1, 2), models[:, n:].swapaxes(1, 2)
     X, Y = np.broadcast_to(problem.X1, (m, n, n)), np.zeros((m, n, n))
-    S0, S1 = np.zeros((n + d, n + d)), np.zeros((n + d, n + d))
+    S0, S1 = np.zeros((2, m, n + d, n + d))
     for K in gains:
         G = np.vstack([np.eye(n), K])
-        S0 += G @ X.mean(axis=0) @ G.T
-        S1 += G @ Y.mean(axis=0) @ G.T
+        S0 += G @ X @ G.T
+        S1 += G @ Y @ G.T
         L = A + B @ K
         X = L @ X @ L.swapaxes(1, 2) + problem.W
         Y = (L @ Y @ L.swapaxes(1, 2)) + B @ B.swapaxes(1, 2)
-    S1[n:, n:] += gains.shape[0] * np.eye(d)
-    return S0, S1
+    S1[:, n:, n:] += gains.shape[0] * np.eye(d)
+    size = np.trace(S0, axis1=1, axis2=2)
+    calm = size <= EXPLODES * np.median(size)
+    return S0[calm].mean(axis=0), S1[calm].mean(axis=0), calm
 
 
 def linear_costs(problem: Problem, models: Array, gains: Array) -> Array:
