@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ SWITCH = 0.0005
 
 GRACE = 10
 """Seconds that requests in flight have when the server stops."""
+
+
+BACKLOG = 2048
+"""Connections that wait to be accepted."""
 
 
 @dataclass(frozen=True)
@@ -93,21 +98,39 @@ def serve(
     os.umask(0o077)
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
     sys.setswitchinterval(SWITCH)
-    operators = OperatorKeys(files.operator)
-    curator = take_up(deployment, url, files)
+    with bound(host, port) as door:
+        operators = OperatorKeys(files.operator)
+        curator = take_up(deployment, url, files)
+        try:
+            listen(deployment, curator, operators, host, door, say)
+        finally:
+            curator.close()
+
+
+def listen(
+    deployment: Deployment, curator: Curator, operators: OperatorKeys, host: str, door: socket.socket,
+    say: Callable[[str], None],
+) -> None:  # fmt: skip
+    """Until a signal comes."""
+    warm(deployment)
+    if curator.parts.clock.lag:
+        say(f"the clock is {curator.parts.clock.lag:.0f} s behind what the store has seen: time stands until then")
+    config = uvicorn.Config(
+        application(Service(curator, operators)), loop="uvloop", http="httptools", access_log=False,
+        log_level="warning", server_header=False, date_header=False, lifespan="on", backlog=BACKLOG,
+        timeout_graceful_shutdown=GRACE,
+    )  # fmt: skip
+    say(f"http://{host}:{door.getsockname()[1]} serves {deployment.problem.name}; SIGTERM or Ctrl-C ends it")
+    Server(config).run(sockets=[door])
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """The port, taken before the store is touched; nobody is let in before the server listens on it."""
+    door = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        warm(deployment)
-        if curator.parts.clock.lag:
-            say(f"the clock is {curator.parts.clock.lag:.0f} s behind what the store has seen: time stands until then")
-        config = uvicorn.Config(
-            application(Service(curator, operators)), host=host, port=port, loop="uvloop", http="httptools",
-            access_log=False, log_level="warning", server_header=False, date_header=False, lifespan="on",
-            timeout_graceful_shutdown=GRACE, limit_concurrency=None, backlog=2048,
-        )  # fmt: skip
-        server = Server(config)
-        say(f"http://{host}:{port} serves {deployment.problem.name}; SIGTERM or Ctrl-C ends it")
-        server.run()
-        if not server.started:
-            raise HushloopError(f"cannot listen on {host}:{port}: is the port in use?")
-    finally:
-        curator.close()
+        door.bind((host, port))
+    except (OSError, OverflowError) as why:
+        door.close()
+        raise HushloopError(f"cannot listen on {host}:{port} ({why}): is the port in use?") from why
+    return door
