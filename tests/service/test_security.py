@@ -87,6 +87,8 @@ def test_guessing_is_slowed_down(service: Service, http: httpx.Client) -> None:
         blocked = http.post(path, json={}, headers=operator(service))
         assert (blocked.status_code, blocked.headers["retry-after"]) == (429, "60")
     assert http.get("/v1/assignment").status_code == 200
+    behind_the_proxy = {**operator(service), "x-forwarded-for": "203.0.113.7"}
+    assert http.post("/v1/tickets", json={}, headers=behind_the_proxy).status_code == 200, "another address pays for it"
 
 
 def test_secrets_are_compared_in_constant_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
