@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 HERE = "hushloop.studies.corrections"
 PRINTED = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 8.0, 12.0, 20.0)
+MOST_SHOWN = 10.0
 
 
 def cells(o: Options) -> list[Cell]:
@@ -75,8 +76,8 @@ def _privacy(plant: Plant, o: dict[str, Any]) -> list[Point]:
         (5, "m = ⌈log₂K⌉ levels", "one more to release after K", "levels", float(m), float(users.bit_length())),
         (9, "release k has mσ² of noise", "popcount(k−1)·σ²", "mean number of nodes", float(m), mean),
         (12, "m = ⌈log₂K⌉", "at least 1", "levels at K = 1", float(math.ceil(math.log2(1))), float(tree_depth(1))),
-        (13, "clipped controls are covered", "the proof is for linear ones", f"{o['clipped_plant']}, boldest plan: linear "
-         "cost; clipped", *clipped_cost(o["clipped_plant"])),
+        (13, "clipped controls are covered", "the proof is for linear ones", f"{o['clipped_plant']}: linear cost; clipped",
+         *clipped_cost(o["clipped_plant"])),
         (3, "σ by zCDP is tight", "exact joint accounting", "σ of a node at ε = 1", printed_sigma(1.0, m, 1.0, delta),
          exact),
     ]  # fmt: skip
@@ -152,14 +153,17 @@ def draw_points(t: Tables, o: Options) -> Figure:
     figure, axes = new_figure(9.0, 1.0 + 0.36 * len(rows))
     for y, row in enumerate(reversed(rows)):
         ratio = row["as_printed"] / row["corrected"]
-        axes.plot([1.0, ratio], [y, y], color="#bbbbbb", linewidth=2, zorder=1)
-        axes.plot([ratio], [y], "o", color=COLORS[1], zorder=2)
-        axes.annotate(f"{ratio:.3g}", (max(ratio, 1.0), y), (8, 0), textcoords="offset points", va="center", fontsize=9)
+        at = min(ratio, MOST_SHOWN)
+        axes.plot([1.0, at], [y, y], color="#bbbbbb", linewidth=2, zorder=1)
+        axes.plot([at], [y], "o" if at == ratio else ">", color=COLORS[1], zorder=2)
+        axes.annotate(f"{ratio:.3g}", (max(at, 1.0), y), (8, 0), textcoords="offset points", va="center", fontsize=9)
     names = [f"{r['point']}. {r['quantity']}" for r in reversed(rows)]
     axes.set_yticks(range(len(rows)), names)
     axes.axvline(1.0, color="#555555", linewidth=1)
     axes.set(xscale="log", xlabel="as printed over corrected")
-    axes.set_xlim(right=axes.get_xlim()[1] * 3)
+    axes.set_xlim(0.5, 3 * MOST_SHOWN)
+    axes.set_xticks([0.5, 1, 2, 5, 10], ["0.5", "1", "2", "5", "10"])
+    axes.set_xticks([], minor=True)
     axes.grid(axis="y", visible=False)
     return figure
 
