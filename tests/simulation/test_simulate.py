@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pytest
 
+from hushloop.device import Assignment, Controller
 from hushloop.errors import HushloopError
 from hushloop.lq import Disturbance, Plant, Problem, Start
 from hushloop.lq.files import load
 from hushloop.privacy import Budget
+from hushloop.privacy.terms import first_collection
 from hushloop.profiles import PROFILES, build
 from hushloop.simulation import rows as rows_module
 from hushloop.simulation import simulate
@@ -67,8 +69,8 @@ def test_paired_losses_agree_with_exact_ones_where_nothing_clips(name: str) -> N
     assert played.clipped_steps == 0
     loss = plant.cost(assignment.controller.gains, 0.02) - plant.idle_cost
     paired = Tally()
-    paired.paired, paired.difference = played.users, played.cost - played.compare
-    paired.square = played.cost_sq - 2 * played.cross + played.compare_sq
+    paired.cut = True
+    paired.add(Ruler(plant), assignment, played, None)
     mean, stderr = paired.mean(played.users)
     assert 0 < stderr < 1
     assert abs(mean - loss) < 5 * stderr
@@ -78,6 +80,23 @@ def test_paired_losses_agree_with_exact_ones_where_nothing_clips(name: str) -> N
         pytest.approx(plant.cost(assignment.controller.gains, 0.02) - plant.optimal_cost),
         0,
     )
+
+
+def test_users_who_are_played_one_by_one_lose_what_they_lose_together() -> None:
+    x1 = TOY.problem.start.center
+    gains = np.repeat(-1.3 * x1[None, None] / (x1 @ x1), 5, axis=0)
+    bold = Controller(gains, TOY.problem.control_bound, 0.2)  # its first control is 1.1 or 1.5, where it is cut
+    assignment, ruler = Assignment("bold", bold, first_collection(TOY.problem)), Ruler(TOY)
+    together, apart = Tally(), Tally()
+    together.add(ruler, assignment, play(TOY, assignment, 1, 0, 400, compare=ruler.gains), None)
+    for user in range(400):
+        apart.add(ruler, assignment, play(TOY, assignment, 1, user, 1, compare=ruler.gains, threads=1), None)
+    assert apart.mean(400) == pytest.approx(together.mean(400), rel=1e-9)
+
+
+def test_a_control_bound_beyond_all_reach_is_no_obstacle() -> None:
+    vast = Plant(TOY.problem.with_(control_bound=1e6), TOY.A, TOY.B)
+    assert simulate(SMALL, vast, 200, 1, ONE).summary()["regret"]["kind"] == "exact"
 
 
 def test_where_steps_clip_the_regret_is_paired_and_says_so() -> None:

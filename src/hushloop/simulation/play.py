@@ -34,28 +34,30 @@ class Ruler:
 
 
 class Tally:
-    """The losses of some users: exact where no control was cut, else paired on the same noise, with their spread."""
+    """The losses of some users: exact where no control was cut, else paired on the same noise, with their spread.
+
+    One cut control makes all of them paired: to choose user by user would count those who are cut twice, once in
+    what the others' linear policy is expected to cost.
+    """
 
     def __init__(self) -> None:
-        self.exact = 0.0  # sum of exact losses
-        self.paired = 0  # users whose loss is paired
-        self.difference = self.square = 0.0
+        self.cut = False  # whether any control was
+        self.exact = 0.0  # sum of exact losses while none was
+        self.difference = self.square = 0.0  # of the paired losses
 
     def add(self, ruler: Ruler, assignment: Assignment, played: EpisodeSums, own: Array | None) -> None:
-        if played.clipped_steps == 0:
-            self.exact += played.users * ruler.loss(assignment, None if own is None else own[0])
-            return
-        self.paired += played.users
         self.difference += played.cost - played.compare
         self.square += played.cost_sq - 2 * played.cross + played.compare_sq
+        self.cut |= played.clipped_steps > 0
+        if not self.cut:
+            self.exact += played.users * ruler.loss(assignment, None if own is None else own[0])
 
     def mean(self, users: int) -> tuple[float, float]:
         """Mean loss over all `users`, and its standard error."""
-        total = self.exact + self.difference
-        if self.paired == 0:
-            return total / users, 0.0
-        spread = max(self.square - self.difference**2 / self.paired, 0.0)
-        return total / users, math.sqrt(spread * self.paired / max(self.paired - 1, 1)) / users
+        if not self.cut:
+            return self.exact / users, 0.0
+        spread = max(self.square - self.difference**2 / users, 0.0)
+        return self.difference / users, math.sqrt(spread / (users * max(users - 1, 1)))
 
 
 def play(

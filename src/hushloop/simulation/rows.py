@@ -131,7 +131,9 @@ def play_seed(
 
 def warm_up(plant: Plant) -> None:
     """Compile, or load from the cache, what the runs will use, so that their time is theirs alone."""
-    assignment = Assignment("warm-up", controller(plant.problem, plant.optimal_gains), first_collection(plant.problem))
+    assignment = Assignment(
+        "warm-up", controller(plant.problem, plant.optimal_gains), first_collection(plant.problem, 1.0)
+    )
     play(plant, assignment, 0, 0, 1, compare=plant.optimal_gains)
 
 
@@ -172,7 +174,7 @@ class _Pending:
             "block_users": n,
             "loss": float(mean),
             "loss_stderr": float(stderr),
-            "exact": self.loss.paired == 0,
+            "exact": not self.loss.cut,
             "excitation": float(self.excitation / n),
             "energy": None if release is None else release.collection.energy,
             "sigma_s": None if release is None else release.sigma_s,
