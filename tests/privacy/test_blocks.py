@@ -58,6 +58,8 @@ def test_scales_of_ones_own_must_keep_the_budget() -> None:
     mechanism.open(collection(), 3, NoiseScales(best.sigma_s * 2, best.sigma_c)).close()
     with pytest.raises(InvalidInput, match="add more noise"):
         mechanism.open(collection(), 3, NoiseScales(best.sigma_s / 2, best.sigma_c))
+    with pytest.raises(InvalidInput, match="add more noise"):  # not by a billionth, for the printed ε has no slack
+        mechanism.open(collection(), 3, NoiseScales(best.sigma_s * (1 - 5e-10), best.sigma_c * (1 - 5e-10)))
 
 
 def test_more_reports_of_one_person_cost_more() -> None:

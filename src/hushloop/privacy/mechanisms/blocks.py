@@ -44,7 +44,7 @@ class Blocks:
     def check(self, collection: Collection, scales: NoiseScales) -> None:
         """Scales may be chosen per block, if only the block's own pair keeps within the budget."""
         asked = self.budget.adjacency
-        for adjacency, allowed in ((asked, self.mu * (1 + 1e-9)), (other(asked), self._other)):
+        for adjacency, allowed in ((asked, self.mu), (other(asked), self._other)):
             spent = pair_sensitivity(collection, 1 / scales.sigma_s, 1 / scales.sigma_c, adjacency)
             if spent > allowed:
                 raise InvalidInput("scales", f"spend μ = {spent:.6g}", f"{allowed:.6g} is allowed: add more noise")
