@@ -170,6 +170,14 @@ def test_reference_noise_on_toy(rho: float, noise: float) -> None:
     assert math.hypot(rho * scales.sigma_s, scales.sigma_c) == pytest.approx(noise, abs=0.05)
 
 
+@pytest.mark.parametrize("M", [[[1.0, 0.5 + 4.9e-6], [0.5, 1.0]], [[1e-9, 9e-9], [0.0, 1e-9]]])
+def test_a_shape_that_is_symmetric_only_nearly_stretches_no_more_than_rho(M: list[list[float]]) -> None:
+    c = Collection(0, np.zeros((2, 1)), np.array(M), 1.0, 0.0, None, 1)
+    z = np.linalg.svd(c.shape)[2][0]
+    assert np.linalg.norm(c.shape @ z) <= c.rho
+    assert np.linalg.norm(c.shape @ z) ** 2 <= c.response_energy
+
+
 def test_the_grid_is_counted() -> None:
     c = collection(E=1e-6, rho=1e-3)
     a, b = 1.0, 1.0

@@ -149,10 +149,10 @@ class Collection:
 
     @cached_property
     def rho(self) -> float:
-        """λ_max(M), rounded up; infinite where M is unbounded."""
+        """‖M‖₂, rounded up; infinite where M is unbounded. It holds where M is symmetric up to rounding alone, too."""
         if self.shape is None:
             return math.inf
-        return float(np.abs(np.linalg.eigvalsh(self.shape)).max()) * (1.0 + 1e-12)
+        return float(np.linalg.norm(self.shape, 2)) * (1.0 + 1e-12)
 
     @cached_property
     def response_energy(self) -> float:
