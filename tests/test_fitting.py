@@ -110,3 +110,15 @@ def test_energy_is_the_problems_own_or_what_is_given() -> None:
     assert excited.collection.energy > quiet.collection.energy
     with pytest.raises(InvalidInput, match="energy"):
         fit(PROBLEM, logs(5), Budget(1.0), energy=-1.0, source=SeededNoise(0))
+
+
+def test_trajectories_that_come_from_no_file_are_held_to_the_promise_too() -> None:
+    X, U = recorded(PLANT, 6)
+    long = Group(np.concatenate([X, X[:, 1:]], axis=1), np.concatenate([U, U], axis=1))
+    with pytest.raises(InvalidInput, match="at most 5 belong to one"):
+        fit(PROBLEM, Trajectories(6, (long,)), Budget(1.0), source=SeededNoise(0))
+    for most in (1, 2, 3):  # three people with two episodes each, whatever is said of them
+        data = Trajectories(3, (Group(X, U),), most)
+        with pytest.raises(InvalidInput, match="participations"):
+            fit(PROBLEM, data, Budget(1.0), source=SeededNoise(0))
+    fit(PROBLEM, Trajectories(3, (Group(X, U),), 2), Budget(1.0, participations=2), source=SeededNoise(0))

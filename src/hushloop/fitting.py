@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .device import Collection
+from .errors import InvalidInput
 from .learning.belief import Belief, Estimate
 from .learning.block_learner import BlockLearner
 from .learning.confidence import recursive
@@ -109,6 +110,7 @@ def fit(
     """
     if not isinstance(data, Trajectories):
         data = read_trajectories(data, problem, budget.participations)
+    _check(problem, data, budget)
     source = ExactNoise() if source is None else source
     learner = BlockLearner(problem, budget, alpha, first=data.episodes)
     begin = learner.start()
@@ -127,6 +129,17 @@ def fit(
         state.estimate, Plan(likely.gains, state.estimate.mean, likely.value),
         _certified(problem, state.belief, likely.gains), state.contradictions > 0, source,
     )  # fmt: skip
+
+
+def _check(problem: Problem, data: Trajectories, budget: Budget) -> None:
+    """What the guarantee counts on, also where the trajectories come from no file."""
+    if data.longest > problem.horizon:
+        raise InvalidInput("trajectories", f"have {data.longest} steps", f"at most {problem.horizon} belong to one")
+    if data.most > budget.participations or data.episodes > data.users * data.most:
+        raise InvalidInput(
+            "participations", f"is {budget.participations}, and {data.users} users have {data.episodes} episodes, at "
+            f"most {data.most} each", "keep fewer of them, or promise for more: the noise grows with it",
+        )  # fmt: skip
 
 
 def _release(

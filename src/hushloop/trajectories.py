@@ -32,10 +32,16 @@ class Trajectories:
 
     users: int
     groups: tuple[Group, ...]
+    most: int = 1  # the most episodes of one user
 
     @property
     def episodes(self) -> int:
         return sum(g.states.shape[0] for g in self.groups)
+
+    @property
+    def longest(self) -> int:
+        """T of the longest episode."""
+        return max(g.controls.shape[1] for g in self.groups)
 
 
 def read_trajectories(path: str | Path, problem: Problem, participations: int = 1) -> Trajectories:
@@ -49,7 +55,7 @@ def read_trajectories(path: str | Path, problem: Problem, participations: int = 
     _check_columns(table.columns, states, controls)
     rows = _Rows(table, states, controls)
     rows.check(problem.horizon, participations)
-    return Trajectories(int(rows.users.size), tuple(rows.groups()))
+    return Trajectories(int(rows.users.size), tuple(rows.groups()), int(rows.each.max()))
 
 
 def _read(path: Path) -> pl.DataFrame:
