@@ -41,7 +41,8 @@ def test_json_document_from_a_problem_file(logs: Path, tmp_path: Path) -> None:
     assert d["guarantee"]["epsilon"] <= 1
     assert set(d["guarantee"]["also"]) == {"zero-out"}
     assert set(d["certified"]) == {"low", "high"}
-    assert d["certified"]["high"] is None
+    high = d["certified"]["high"]  # null where nothing is certified: it hangs on fresh noise
+    assert high is None or 0 < d["certified"]["low"] <= PLANT.optimal_cost <= high
     assert (d["users"], d["release"]["source"]) == (300, "opendp")
     assert d["statement"]["holds"] is True
 
