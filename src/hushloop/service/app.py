@@ -20,6 +20,8 @@ from starlette.types import Receive, Scope, Send
 from .._version import __version__
 from . import refusals
 from .curator import Curator
+from .dashboard import Board
+from .dashboard.page import policy
 from .declared import declared
 from .http import JSON, address, answer, bearer, decode, read_body, refuse, tagged
 from .judge import Incoming
@@ -49,6 +51,7 @@ class Service:
         self.secret = curator.parts.secret
         self.sizes = self.deployment.sizes
         self.largest_report = 512 + 22 * sum(self.sizes)
+        self.board = Board(self.deployment, curator.first_size)
         self.limit = Refusals()
         self.reports = msgspec.json.Decoder(ReportIn)
         self.requests = msgspec.json.Decoder(TicketRequest)
@@ -117,10 +120,33 @@ async def get_statement(service: Service, scope: Scope, receive: Receive, send: 
     await answer(send, 200, forms[kind], kind.encode() + text, [(b"vary", b"accept")])
 
 
+async def get_dashboard(service: Service, scope: Scope, receive: Receive, send: Send) -> None:
+    shown = await service.board.shown(service.curator.published, status_of(service.curator))
+    more = [(b"content-security-policy", policy()), (b"referrer-policy", b"no-referrer")]
+    await tagged(scope, send, shown.page, shown.etag, b"text/html; charset=utf-8", more)
+
+
+async def get_table(service: Service, scope: Scope, receive: Receive, send: Send) -> None:
+    shown = await service.board.shown(service.curator.published, status_of(service.curator))
+    name, _, form = scope["path_params"]["file"].rpartition(".")
+    if name not in shown.tables or form not in ("csv", "json"):
+        raise RefusedError(refusals.NO_TABLE)
+    table = shown.tables[name]
+    text, kind = (table.csv(), b"text/csv; charset=utf-8") if form == "csv" else (table.json(), JSON)
+    await answer(send, 200, text.encode(), kind)
+
+
+def status_of(curator: Curator) -> str:
+    """ok, finished, or why nothing is accepted now."""
+    if curator.lock is not None:
+        return curator.lock.code
+    return "finished" if curator.published.finished else "ok"
+
+
 async def get_health(service: Service, scope: Scope, receive: Receive, send: Send) -> None:
     lock, finished = service.curator.lock, service.curator.published.finished
-    status = lock.code if lock is not None else "finished" if finished else "ok"
-    body = HealthAnswer(status, service.deployment.problem.name, service.deployment.profile_name, __version__, finished)
+    status, problem = status_of(service.curator), service.deployment.problem
+    body = HealthAnswer(status, problem.name, service.deployment.profile_name, __version__, finished)
     await answer(send, 200 if lock is None else 503, service.encode(body))
 
 
@@ -142,6 +168,8 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("/healthz", "GET", get_health),
     ("/metrics", "GET", get_metrics),
     ("/openapi.json", "GET", get_openapi),
+    ("/", "GET", get_dashboard),
+    ("/tables/{file}", "GET", get_table),
 )
 
 

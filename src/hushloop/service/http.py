@@ -79,7 +79,10 @@ async def refuse(send: Send, refusal: Refusal) -> None:
     await answer(send, refusal.status, refusal.body(), more=more)
 
 
-async def tagged(scope: Scope, send: Send, body: bytes, etag: str) -> None:
+async def tagged(
+    scope: Scope, send: Send, body: bytes, etag: str, kind: bytes = JSON,
+    more: list[tuple[bytes, bytes]] | None = None,
+) -> None:  # fmt: skip
     """The body, or 304 where the client has it already."""
     mark = etag.encode()
     known = [part.strip().removeprefix(b"W/") for part in header(scope, b"if-none-match").split(b",")]
@@ -87,4 +90,4 @@ async def tagged(scope: Scope, send: Send, body: bytes, etag: str) -> None:
         await send({"type": "http.response.start", "status": 304, "headers": [(b"etag", mark), *COMMON]})
         await send({"type": "http.response.body", "body": b""})
         return
-    await answer(send, 200, body, more=[(b"etag", mark)])
+    await answer(send, 200, body, kind, [(b"etag", mark), *(more or [])])

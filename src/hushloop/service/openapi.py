@@ -20,6 +20,7 @@ from .protocol import (
 TYPES = (ReportIn, ReportAnswer, TicketRequest, TicketsAnswer, ReleasesAnswer, HealthAnswer, ErrorAnswer)
 REFUSED = {
     401: "The ticket or the key is missing or unknown.",
+    404: "There is no such table.",
     409: "`conflict`, `superseded` or `participation_limit`.",
     410: "`ticket_spent`, `ticket_expired` or `finished`.",
     413: "The body is too large.",
@@ -61,6 +62,8 @@ def _paths(largest_body: int) -> dict[str, Any]:
         "/healthz": {"get": _get("Whether the server answers, and for which plant.", HealthAnswer)},
         "/metrics": {"get": _text("Public values in the text format of Prometheus.")},
         "/openapi.json": {"get": _get("This document.")},
+        "/": {"get": _text("The dashboard.", "text/html")},
+        "/tables/{file}": {"get": _table()},
     }
 
 
@@ -81,8 +84,17 @@ def _get(summary: str, answer: type | None = None, tagged: bool = False) -> dict
     return {"summary": summary, "responses": responses}
 
 
-def _text(summary: str) -> dict[str, Any]:
-    return {"summary": summary, "responses": {"200": {"description": "Text.", "content": {"text/plain": {}}}}}
+def _text(summary: str, kind: str = "text/plain") -> dict[str, Any]:
+    return {"summary": summary, "responses": {"200": {"description": "Text.", "content": {kind: {}}}}}
+
+
+def _table() -> dict[str, Any]:
+    kinds: dict[str, Any] = {"text/csv": {}, "application/json": {"schema": {"type": "object"}}}
+    return {
+        "summary": "A table of the dashboard, such as costs.csv or releases.json.",
+        "parameters": [{"name": "file", "in": "path", "required": True, "schema": {"type": "string"}}],
+        "responses": {"200": {"description": "The table.", "content": kinds}, "404": _refusal(404)},
+    }
 
 
 def _answer(text: str, answer: type | None) -> dict[str, Any]:

@@ -49,6 +49,7 @@ TICKET_UNKNOWN = Refusal(401, "ticket_unknown", "this server never issued that t
 TICKET_SPENT = Refusal(410, "ticket_spent", "this ticket has carried its report: one ticket, one report")
 TICKET_EXPIRED = Refusal(410, "ticket_expired", "this ticket is too old: ask the operator for another")
 OPERATOR = Refusal(401, "operator_key", "send the operator key as `Authorization: Bearer KEY`")
+NO_TABLE = Refusal(404, "not_found", "there is no such table: the page at / links to those there are")
 CROWDED = Refusal(429, "busy", "too many reports wait: try again later", retry_after=1)
 GUESSING = Refusal(429, "too_many_refusals", "too many refused requests from this address: wait", retry_after=60)
 ROLLED_BACK = Refusal(

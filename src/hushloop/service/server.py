@@ -22,6 +22,7 @@ from ..privacy.release import Sums
 from .app import Service, application
 from .clock import Clock
 from .curator import Curator, Parts
+from .dashboard.history import History
 from .deployment import Deployment
 from .highwater import HighWater
 from .keys import OperatorKeys, ServerSecret
@@ -71,7 +72,9 @@ def take_up(
 
 
 def warm(deployment: Deployment) -> None:
-    """Close a block of zeros once, on paper: whatever is compiled is compiled before anybody waits for it."""
+    """Close a block of zeros once, on paper, and certify a controller for the dashboard: whatever is compiled is
+    compiled before anybody waits for it. On a new machine that takes some seconds, once."""
+    History(deployment)
     agent = deployment.fresh_agent(SeededNoise(0))
     assert agent.block is not None
     zero = Sums.zero(agent.block.collection.p, agent.block.collection.n)
