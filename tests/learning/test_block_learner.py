@@ -65,6 +65,18 @@ def test_blocks_grow_and_the_last_is_cut_to_the_users_left() -> None:
     assert sizes == [10, 15, 22, 3]
 
 
+@pytest.mark.parametrize("growth", [1.0, 1.1, 1.5, 2.0, 3.7])
+def test_full_blocks_grow_by_the_factor_and_no_block_outgrows_those_who_came(growth: float) -> None:
+    learner = learner_of(toy(), first=10, growth=growth)
+    full = in_time = learner.start()
+    for t in range(30):
+        assert learner.size(full) == int(10 * growth**t)
+        full = dataclasses.replace(full, releases=t + 1, users=full.users + learner.size(full))
+    for t in range(3000):  # a deadline comes when 7 have reported
+        assert 10 <= learner.size(in_time) <= 10 + growth * (in_time.users + t)
+        in_time = dataclasses.replace(in_time, releases=t + 1, users=in_time.users + 7)
+
+
 def test_frames_are_centred_on_the_belief_and_look_ahead() -> None:
     plant = toy()
     learner = learner_of(plant)

@@ -63,9 +63,14 @@ class BlockLearner:
         return Knowledge(begin.belief, prior_estimate(self.problem))
 
     def size(self, knowledge: Knowledge) -> int:
-        """Users of the next block: public, since it depends on the number of releases alone."""
-        first = self.first_block
-        size = int(first * self.growth**knowledge.releases)
+        """Users of the next block: ⌊first·growthᵗ⌋, or less where deadlines have ended blocks before they were full.
+
+        It depends on the number of releases and of users in closed blocks, which are public.
+        """
+        first, t = self.first_block, knowledge.releases
+        full = first * self.growth**t if t * math.log(self.growth) < 700.0 else math.inf
+        came = first + math.ceil((self.growth - 1.0) * (knowledge.users + t))  # at least `full` where all were full
+        size = int(min(full, came))
         return size if self.users is None else min(size, self.users - knowledge.users)
 
     def order(self, knowledge: Knowledge) -> Order:
