@@ -29,8 +29,11 @@ GROWTH = 2.0
 FACTORS = (0.125, 0.25, 0.5, 2.0, 4.0, 8.0)
 """The other ε of the table, over the one that was asked for."""
 
-TRIALS, DRAWS, OTHERS = 12, 48, 16
+TRIALS, DRAWS, OTHERS = 8, 40, 10
 """Draws to choose the first block with, to answer with, and for each other ε."""
+
+MOST = 2**19
+"""Users in the longest rehearsal; what has not learned by then is said to need more."""
 
 SEED = 20_260
 """Of the advisor's draws from the prior."""
@@ -93,7 +96,7 @@ def advise(
     adjacency: Any = "replace-one",
     participations: int = 1,
     draws: int = DRAWS,
-    most: int = 2**22,
+    most: int = MOST,
     workers: int | None = None,
     seed: int = SEED,
     progress: Callable[[int], None] = lambda step: None,
@@ -107,13 +110,14 @@ def advise(
     problem = found.problem if isinstance(found, Plant) else found
     budget = Budget(epsilon, delta, adjacency, participations)
     common = {"within": within, "users": most}
+    short = {"within": within, "users": max(64, most // 4)}
     first = first_block(problem, budget)
     trials = [
-        rehearsal_cell(plant, budget, i, seed + 1, first=f, growth=g, **common)
+        rehearsal_cell(plant, budget, i, seed + 1, first=f, growth=g, **short)
         for f, g in ((max(1, first // 2), GROWTH), (first, GROWTH), (2 * first, GROWTH), (first, 1.5), (first, 3.0))
         for i in range(TRIALS)
     ]
-    candidates = _candidates(_rows(trials, workers, progress), most)
+    candidates = _candidates(_rows(trials, workers, progress), short["users"])
     served = [c for c in candidates if c["growth"] == GROWTH]
     chosen = int(min(served, key=lambda c: (c["users"] is None, c["users"] or 0.0))["first"])
     cells = [rehearsal_cell(plant, budget, i, seed, first=chosen, **common) for i in range(draws)]
@@ -154,8 +158,8 @@ def _rows(cells: Sequence[Cell], workers: int | None, progress: Callable[[int], 
     return [row for cell in cells for row in found[cell.key]]
 
 
-def _candidates(rows: Rows, most: int) -> list[dict[str, Any]]:
-    """Median learning time of each first block and growth, over the same draws."""
+def _candidates(rows: Rows, most: float) -> list[dict[str, Any]]:
+    """Geometric mean learning time of each first block and growth, over the same draws, cut at `most`."""
     groups: dict[tuple[int, float], list[float]] = {}
     for row in rows:
         groups.setdefault((row["first"], row["growth"]), []).append(_or(row["idle"], math.inf))

@@ -28,14 +28,15 @@ def run_cluster(cells: Sequence[Cell], started: Started, address: str) -> Finish
             options: dict[str, Any] = {"key": cell.key, "pure": True, "retries": DEATHS}
             futures.append(client.submit(execute, cell.task, cell.options, **options))
             started(cell)
-        waiting = distributed.as_completed(futures)  # type: ignore[no-untyped-call]
+        waiting = distributed.as_completed(futures, loop=client.loop)  # type: ignore[no-untyped-call]
         for future in waiting:
             yield by_key[future.key], _outcome(distributed, future)
             future.release()
 
 
 def _client(distributed: Any, address: str) -> Any:
-    place = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
+    file = address.endswith(".json") or Path(address).is_file()
+    place = {"scheduler_file": address} if file else {"address": address}
     try:
         return distributed.Client(**place, timeout=CONNECT, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as why:

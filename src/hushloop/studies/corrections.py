@@ -76,7 +76,7 @@ def _privacy(plant: Plant, o: dict[str, Any]) -> list[Point]:
         (5, "m = ⌈log₂K⌉ levels", "one more to release after K", "levels", float(m), float(users.bit_length())),
         (9, "release k has mσ² of noise", "popcount(k−1)·σ²", "mean number of nodes", float(m), mean),
         (12, "m = ⌈log₂K⌉", "at least 1", "levels at K = 1", float(math.ceil(math.log2(1))), float(tree_depth(1))),
-        (13, "clipped controls are covered", "the proof is for linear ones", f"{o['clipped_plant']}: linear cost; clipped",
+        (13, "clipped controls are covered", "the proof is for linear ones", f"{o['clipped_plant']}: linear; clipped",
          *clipped_cost(o["clipped_plant"])),
         (3, "σ by zCDP is tight", "exact joint accounting", "σ of a node at ε = 1", printed_sigma(1.0, m, 1.0, delta),
          exact),

@@ -28,7 +28,7 @@ def rehearsal_cell(plant: str, budget: Budget, index: int, seed: int, **more: An
     """Draw number `index` of the prior."""
     options = {
         "plant": plant, "epsilon": budget.epsilon, "delta": budget.delta, "adjacency": budget.adjacency,
-        "participations": budget.participations, "index": index, "seed": seed, "users": 2**22, "within": 0.1,
+        "participations": budget.participations, "index": index, "seed": seed, "users": 2**19, "within": 0.1,
         "first": None, "growth": 2.0, **more,
     }  # fmt: skip
     return Cell(TASK, options, f"draw {index}, ε = {budget.epsilon:g}")
