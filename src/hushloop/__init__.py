@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
+    from .agent import Agent
     from .device import Assignment, Collection, Controller, Report
     from .errors import HushloopError
     from .lq import Disturbance, Plant, Problem, Start, gallery
     from .lq.files import load
     from .lq.interop import lqr_gains
     from .privacy.budget import Budget
+    from .profiles import nonprivate, ofu, paper_agent, refined
+    from .simulation import simulate
 
 PUBLIC = {
+    "Agent": "agent",
     "Assignment": "device",
     "Budget": "privacy.budget",
     "Collection": "device",
@@ -29,11 +33,17 @@ PUBLIC = {
     "gallery": "lq",
     "load": "lq.files",
     "lqr_gains": "lq.interop",
+    "nonprivate": "profiles",
+    "ofu": "profiles",
+    "paper_agent": "profiles",
+    "refined": "profiles",
+    "simulate": "simulation",
 }
 """The public surface: name → the module that has it, imported when it is first asked for. One line a name here, and
 one above for the type checkers."""
 
 __all__ = [
+    "Agent",
     "Assignment",
     "Budget",
     "Collection",
@@ -48,6 +58,11 @@ __all__ = [
     "gallery",
     "load",
     "lqr_gains",
+    "nonprivate",
+    "ofu",
+    "paper_agent",
+    "refined",
+    "simulate",
 ]
 
 
