@@ -10,6 +10,7 @@ from hushloop.learning.planners import PLANNERS
 from hushloop.learning.prefix_learner import PrefixLearner
 from hushloop.lq.files import load
 from hushloop.privacy import Budget
+from hushloop.privacy.noise import ExactNoise, SeededNoise
 from hushloop.profiles import BELIEFS, PROFILES, build, nonprivate, ofu, paper_agent, profile_named, refined
 from hushloop.simulation.play import play, sums_of
 
@@ -29,7 +30,7 @@ def run_on(agent, users: int) -> None:
 @pytest.mark.parametrize("name", PROFILES)
 def test_each_profile_builds_from_its_name(name: str) -> None:
     profile = profile_named(name)
-    agent = build(PROBLEM, profile, BUDGET, 100)
+    agent = build(PROBLEM, profile, BUDGET, 100, seed=0)
     assert profile.to_dict()["name"] == name
     assert (agent.guarantee(1e-6, "replace-one").epsilon < float("inf")) == profile.private
     assert isinstance(agent.learner, BlockLearner if profile.belief == "recursive" else PrefixLearner)
@@ -41,6 +42,19 @@ def test_shortcuts_are_the_profiles() -> None:
     assert refined(PROBLEM, BUDGET, first=32).order.users == 32
     assert paper_agent(PROBLEM, BUDGET, 50).mechanism.name == "tree"
     assert ofu(PROBLEM, 50).mechanism.name == nonprivate(PROBLEM).mechanism.name == "none"
+
+
+def test_people_get_exact_noise_and_simulations_a_seed() -> None:
+    for make in (
+        lambda **more: build(PROBLEM, PROFILES["refined"], BUDGET, **more),
+        lambda **more: refined(PROBLEM, BUDGET, **more),
+    ):
+        assert make().mechanism.source == ExactNoise()
+        assert make(seed=3).mechanism.source == SeededNoise(3)
+    one, two = (refined(PROBLEM, BUDGET, first=16) for _ in range(2))
+    for agent in (one, two):
+        run_on(agent, 16)
+    assert not (one.release.T1 == two.release.T1).all()
 
 
 def test_names_that_are_not_known_are_refused_with_those_that_are() -> None:
@@ -79,7 +93,7 @@ def test_every_mechanism_works_with_every_belief_or_says_why_not(belief: str, me
         with pytest.raises(HushloopError, match=mechanism):
             build(PROBLEM, profile, BUDGET, 100)
         return
-    agent = build(PROBLEM, profile, BUDGET, 100)
+    agent = build(PROBLEM, profile, BUDGET, 100, seed=0)
     run_on(agent, 100)
     assert agent.knowledge.users == 100
     assert agent.knowledge.belief.contains(TOY.Theta)
@@ -95,7 +109,7 @@ def test_every_planner_works_with_blocks_and_with_prefixes(base: str, planner: s
         "factorised": PROFILES["refined"].with_(mechanism="factorised", belief="cumulative", planner=planner, first=16),
         "ofu": PROFILES["ofu"].with_(planner=planner, first=16, growth=2.0),
     }[base]
-    agent = build(PROBLEM, profile, BUDGET, 60, truth=TOY)
+    agent = build(PROBLEM, profile, BUDGET, 60, seed=0, truth=TOY)
     run_on(agent, 60)
     assert agent.knowledge.users == 60
     assert agent.order.plan.gains.shape == (5, 1, 2)
@@ -115,7 +129,7 @@ def test_safe_passes_every_plan_through_the_certificate(base: str) -> None:
     profile = PROFILES["refined"].with_(safe=0.1, first=16)
     if base == "factorised":
         profile = profile.with_(mechanism="factorised", belief="cumulative")
-    agent = build(PROBLEM, profile, BUDGET, 100)
+    agent = build(PROBLEM, profile, BUDGET, 100, seed=0)
     run_on(agent, 60)
     plan = agent.order.plan
     assert plan.note.startswith("safe:") or plan.upper_bound is not None or plan.failed
@@ -124,5 +138,5 @@ def test_safe_passes_every_plan_through_the_certificate(base: str) -> None:
 
 def test_nothing_but_the_oracle_sees_the_truth() -> None:
     for name, profile in PROFILES.items():
-        one, other = (build(PROBLEM, profile, BUDGET, 50, truth=truth) for truth in (None, TOY))
+        one, other = (build(PROBLEM, profile, BUDGET, 50, seed=0, truth=truth) for truth in (None, TOY))
         assert (one.order.plan.gains == other.order.plan.gains).all(), name

@@ -22,7 +22,7 @@ from .learning.prefix_learner import PrefixLearner, cumulative_rule, paper_rule
 from .lq import Plant, Problem
 from .privacy.budget import Budget
 from .privacy.mechanisms import Blocks, Exact, Factorised, Mechanism, NoiseSource, Strategy, Tree
-from .privacy.noise import SeededNoise
+from .privacy.noise import ExactNoise, SeededNoise
 from .privacy.paper import paper_collection, paper_constants
 from .privacy.schedule import Schedule, every, geometric, whole
 from .privacy.sensitivity import NoiseScales
@@ -54,8 +54,8 @@ class Profile:
         return asdict(self)
 
 
-# `paper` looks at the releases, which there is one of after every episode, each time the users have grown by a twentieth;
-# first = 1 and growth = 1 re-plan after every episode, as Algorithm 1 is printed (docs/theory/paper.md has both).
+# `paper` looks at the releases, which there is one of after every episode, each time the users have grown by a
+# twentieth; first = 1 and growth = 1 re-plan after every episode, as Algorithm 1 is printed (docs/theory/paper.md).
 BELIEFS = ("recursive", "cumulative", "paper")
 
 PROFILES = {
@@ -77,17 +77,22 @@ def build(
     profile: Profile,
     budget: Budget | None = None,
     users: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     source: NoiseSource | None = None,
     truth: Plant | None = None,
 ) -> Agent:
-    """An agent. `truth` is for the planner `oracle` alone, a ruler in simulations."""
+    """An agent, ready for people: its noise is exact and comes from the system's entropy.
+
+    With a `seed` everything reproduces, and its noise protects nobody: that is for simulations. `truth` is for the
+    planner `oracle` alone, a ruler in simulations.
+    """
     if users is not None:
         whole("users", users)
     if profile.private and budget is None:
         raise InvalidInput("epsilon", f"is missing, and the profile {profile.name!r} is private", "say what to promise")
-    source = SeededNoise(seed) if source is None else source
-    learner = learner_of(problem, profile, budget, users, seed, truth)
+    if source is None:
+        source = ExactNoise() if seed is None else SeededNoise(seed)
+    learner = learner_of(problem, profile, budget, users, seed or 0, truth)
     return Agent(problem, learner, Mechanism(strategy_of(problem, profile, budget, users, learner), source), users)
 
 
@@ -222,21 +227,23 @@ def _known(users: int | None) -> int:
     return users
 
 
-def refined(problem: Problem, budget: Budget, users: int | None = None, seed: int = 0, **changes: Any) -> Agent:
+def refined(
+    problem: Problem, budget: Budget, users: int | None = None, seed: int | None = None, **changes: Any
+) -> Agent:
     """The default: blocks, recursive belief, greedy with excitation. Needs no K."""
     return build(problem, PROFILES["refined"].with_(**changes), budget, users, seed)
 
 
-def paper_agent(problem: Problem, budget: Budget, users: int, seed: int = 0, **changes: Any) -> Agent:
+def paper_agent(problem: Problem, budget: Budget, users: int, seed: int | None = None, **changes: Any) -> Agent:
     """Private-OFU-RL as published, for the printed ε and δ."""
     return build(problem, PROFILES["paper"].with_(**changes), budget, users, seed)
 
 
-def ofu(problem: Problem, users: int | None = None, seed: int = 0, **changes: Any) -> Agent:
+def ofu(problem: Problem, users: int | None = None, seed: int | None = None, **changes: Any) -> Agent:
     """Theorem 1 without privacy: H_k = λI, L_k = 0."""
     return build(problem, PROFILES["ofu"].with_(**changes), None, users, seed)
 
 
-def nonprivate(problem: Problem, users: int | None = None, seed: int = 0, **changes: Any) -> Agent:
+def nonprivate(problem: Problem, users: int | None = None, seed: int | None = None, **changes: Any) -> Agent:
     """`refined` without noise."""
     return build(problem, PROFILES["nonprivate"].with_(**changes), None, users, seed)
