@@ -20,7 +20,9 @@ TRUTH = load("toy").Theta
 P, N = PROBLEM.p, PROBLEM.n
 
 
-def release_of(rng: np.random.Generator, sigma: float, weighting: np.ndarray | None = None, users: int = 400) -> Release:
+def release_of(
+    rng: np.random.Generator, sigma: float, weighting: np.ndarray | None = None, users: int = 400
+) -> Release:
     """A block's release of synthetic regression data about a centre, in the coordinates of its weighting."""
     T = np.eye(P) if weighting is None else weighting
     center = 0.1 * rng.normal(size=(P, N))
@@ -66,6 +68,17 @@ def test_what_both_ellipsoids_hold_the_fusion_holds(seed: int) -> None:
     assert inside > 20
 
 
+@pytest.mark.parametrize("sigma", [0.0, 0.02, 0.2, 2.0, 20.0])
+def test_no_other_theta_makes_the_belief_much_smaller(sigma: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = release_of(np.random.default_rng(3), sigma, users=20_000)
+    ours = recursive.fuse(PROBLEM, prior(), release, 0.05, np.eye(P))
+    monkeypatch.setattr(recursive, "THETAS", 1.0 / (1.0 + np.geomspace(1e-3, 1e8, 300)))
+    best = recursive.fuse(PROBLEM, prior(), release, 0.05, np.eye(P))
+    assert ours is not None
+    assert best is not None
+    assert recursive.extent(ours, np.eye(P)) <= 1.1 * recursive.extent(best, np.eye(P))
+
+
 def test_without_noise_coordinates_change_nothing() -> None:
     weighting = np.array([[1.0, 0.2, 0.0], [0.2, 2.0, 0.1], [0.0, 0.1, 0.5]])
     plain = release_of(np.random.default_rng(1), 0.0)
@@ -84,7 +97,9 @@ def test_a_release_that_contradicts_the_belief_is_said_and_counted() -> None:
     state = recursive.update(PROBLEM, recursive.start(PROBLEM), wrong, 0.05, np.eye(P))
     assert state.contradictions == 1
     assert "contradicts" in state.note
-    assert state.belief.shape is recursive.start(PROBLEM).belief.shape or np.array_equal(state.belief.shape, prior().shape)
+    assert state.belief.shape is recursive.start(PROBLEM).belief.shape or np.array_equal(
+        state.belief.shape, prior().shape
+    )
 
 
 def test_an_empty_release_and_one_that_is_all_noise_leave_a_valid_belief() -> None:

@@ -20,7 +20,9 @@ from ..estimate import prior_estimate, update_estimate, weighting_of
 SHARE_NOISE, SHARE_MARTINGALE, SHARE_GRAM = 0.6, 0.35, 0.05
 """How one release's α_t is split among the three events that its ellipsoid needs."""
 
-THETAS = np.array([0.5, 0.65, 0.8, 0.9, 0.96, 0.99])
+THETAS = np.array([1e-6, 1e-3, 0.03, 0.15, 0.3, 0.5, 0.65, 0.8, 0.9, 0.96, 0.99])
+"""Near 0 where the disturbance outweighs the noise: many users, or no noise but rounding."""
+
 KAPPAS = np.concatenate([[0.03, 0.1, 0.25, 0.45, 0.65, 0.8], 1.0 - np.geomspace(0.12, 1e-4, 18)])
 
 
@@ -123,9 +125,8 @@ def _release_weights(problem: Problem, release: Release, alpha_t: float, values:
     floor = max(cw2, 5e-4 * q**2, 1e-12)
     gain = cw2 * S_upper / floor
     q_m2 = 2 * math.log(1 / (SHARE_MARTINGALE * alpha_t)) + n * float(np.sum(np.log1p(gain)))
-    thetas = THETAS if q > 0 else np.array([1e-9])
-    noise = q**2 / thetas
-    return np.asarray(1.0 / (noise[:, None] + (q_m2 / (1 - thetas))[:, None] * (floor + cw2 * S_upper)))
+    noise = q**2 / THETAS
+    return np.asarray(1.0 / (noise[:, None] + (q_m2 / (1 - THETAS))[:, None] * (floor + cw2 * S_upper)))
 
 
 def _root(square: Array) -> Array:
