@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .privacy.budget import Budget
     from .profiles import nonprivate, ofu, paper_agent, refined
     from .simulation import simulate
+    from .studies import study
 
 PUBLIC = {
     "Agent": "agent",
@@ -38,6 +39,7 @@ PUBLIC = {
     "paper_agent": "profiles",
     "refined": "profiles",
     "simulate": "simulation",
+    "study": "studies",
 }
 """The public surface: name → the module that has it, imported when it is first asked for. One line a name here, and
 one above for the type checkers."""
@@ -63,6 +65,7 @@ __all__ = [
     "paper_agent",
     "refined",
     "simulate",
+    "study",
 ]
 
 
