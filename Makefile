@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-fast check lint types layers docs bench audits torture mutation clean
+.PHONY: help setup demo demo-service test test-fast check lint types layers docs bench audits torture mutation clean
 .DEFAULT_GOAL := help
 
 BIN := .venv/bin
@@ -11,7 +11,7 @@ READY := .venv/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(READY)  ## make .venv and install what requirements.lock pins
 
@@ -41,6 +41,9 @@ $(READY): requirements.lock
 
 demo: $(READY)  ## show a plant: in the terminal, and as files in demo/
 	@$(BIN)/hushloop demo
+
+demo-service: $(READY)  ## a server, 20,000 simulated homes and the dashboard; its picture goes to demo/
+	@$(BIN)/python -m hushloop.service.demo
 
 test: $(READY)  ## every test
 	@$(BIN)/python -m pytest -n 2
@@ -73,8 +76,9 @@ audits: $(READY)  ## attack the promise, at length
 	$(BIN)/python -m hushloop.audit.repeat --audits 200 --trials 100000 --mechanism blocks
 	$(BIN)/python -m hushloop.audit.repeat --audits 200 --trials 100000 --mechanism tree
 
-torture: $(READY)  ## crash and power-cut tests of the service
-	@$(BIN)/python -m pytest -n 2 tests/service
+torture: $(READY)  ## 200 power cuts, 200 kills and many random lives of the service
+	@HUSHLOOP_TORTURE=200 $(BIN)/python -m pytest tests/service/test_torture.py tests/service/test_torture_disk.py \
+	  tests/service/test_state_machine.py tests/service/test_end_to_end.py tests/service/test_end_to_end_audit.py
 
 mutation: $(READY)  ## mutation score of accounting, sensitivity and reports (long)
 	@$(BIN)/mutmut run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -69,13 +70,16 @@ def scripted() -> Iterator[Scripted]:
     script = Scripted()
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
         def handle_one(self) -> None:
             size = int(self.headers.get("Content-Length", 0))
             body = json.loads(self.rfile.read(size)) if size else None
             headers = {name.lower(): value for name, value in self.headers.items()}
             reply = script.reply(Asked(self.command, self.path, headers, body))
             if reply is None:
-                self.connection.close()
+                self.close_connection = True
+                self.connection.shutdown(socket.SHUT_RDWR)
                 return
             status, document, more = reply
             content = b"" if status == 304 else json.dumps(document).encode()

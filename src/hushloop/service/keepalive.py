@@ -10,6 +10,10 @@ from urllib.parse import urlsplit
 from ..errors import HushloopError, InvalidInput
 
 
+LONGEST_WAIT = 30.0
+"""Seconds without an answer after which a connection counts as lost."""
+
+
 class LostError(ConnectionError):
     """The connection ended before the answer was whole."""
 
@@ -56,9 +60,14 @@ class Line(asyncio.Protocol):
         """(status, headers in lower case, body)."""
         if self._transport is None:
             raise LostError("the connection is closed")
-        self._waiting = asyncio.get_running_loop().create_future()
-        self._transport.write(request)
-        return await self._waiting
+        loop = asyncio.get_running_loop()
+        self._waiting = loop.create_future()
+        late = loop.call_later(LONGEST_WAIT, self._transport.abort)
+        try:
+            self._transport.write(request)
+            return await self._waiting
+        finally:
+            late.cancel()
 
     def close(self) -> None:
         if self._transport is not None:

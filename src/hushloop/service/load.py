@@ -73,6 +73,7 @@ class Load:
         self._next = 0
         self._begin = 0.0
         self._refresh = asyncio.Lock()
+        self._lines: list[Line] = []
 
     async def simulate(self, devices: int, seed: int, key: str, plant: Plant | None = None) -> dict[str, Any]:
         """Issue tickets and let every device report once; the plant is the gallery's that the server names."""
@@ -93,6 +94,8 @@ class Load:
             await asyncio.gather(*(self._worker(fleet) for _ in range(min(self.connections, fleet.size))))
         finally:
             shown.cancel()
+            for line in self._lines:
+                line.close()
         return self.tally.summary(time.perf_counter() - self._begin)
 
     async def issue(self, count: int, key: str) -> list[str]:
@@ -146,8 +149,6 @@ class Load:
             device, self._next = self._next, self._next + 1
             await self._turn(device)
             line = await self._report(fleet, device, line)
-        if line is not None:
-            line.close()
 
     async def _turn(self, number: int) -> None:
         """Wait until it is this device's time, where a rate is asked for."""
@@ -161,12 +162,12 @@ class Load:
         resent = False
         while True:
             try:
-                line = line or await Line.open(self.target)
+                line = line or await self._open()
                 begin = time.perf_counter()
                 request = self.target.request("POST", "/v1/reports", parcel.body, parcel.secret)
                 status, headers, answer = await line.ask(request)
             except (OSError, LostError) as why:
-                line, resent = None, True
+                line, resent = None, isinstance(fleet, Simulated)
                 if time.perf_counter() > give_up:
                     self.tally.fail(f"no answer: {why}")
                     return None
@@ -183,7 +184,13 @@ class Load:
                 self._settle(parcel, status, answer, resent)
                 return line
 
+    async def _open(self) -> Line:
+        line = await Line.open(self.target)
+        self._lines.append(line)
+        return line
+
     def _settle(self, parcel: Parcel, status: int, answer: bytes, resent: bool) -> None:
+        """`resent`: an answer to the same report of this run was lost, so that `repeated` means accepted."""
         if status not in (200, 201):
             self.tally.fail(message(status, answer))
             return
