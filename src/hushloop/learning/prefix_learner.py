@@ -75,24 +75,29 @@ class PrefixLearner:
 
     def order(self, knowledge: Knowledge) -> Order:
         users = self.size(knowledge)
-        seed = self.seed * 1_000_003 + knowledge.releases
-        excite = None if self.excite is None else self.excite[min(knowledge.releases, len(self.excite) - 1)]
         if self.planner is None:
-            likely = greedy(self.problem, knowledge.estimate, seed)
+            likely = greedy(self.problem, knowledge.estimate, self._draw_seed(knowledge))
             scales = self.noise(knowledge.users + users)
             ahead = AHEAD * (knowledge.users + users)
             if self.schedule.users is not None:
                 ahead = min(ahead, float(self.schedule.users - knowledge.users - users))
-            if excite is None:
+            excite = 0.0
+            if self.excite is None:
                 excite = best_excitation(self.problem, likely, scales, users, knowledge.users, ahead)
             plan = Plan(likely.gains, knowledge.estimate.mean, likely.value, excite)
         else:
-            plan = self.planner(self.problem, knowledge, seed)
-            if excite is not None:
-                plan = replace(plan, excitation=excite)
-        if self.guard is not None:
-            plan = self.guard(self.problem, knowledge.belief, plan)
+            plan = self.planner(self.problem, knowledge, self._draw_seed(knowledge))
+        plan = self._checked(self.problem, knowledge, plan)
         return Order(plan, self.collection, users, None, np.zeros((self.problem.p, self.problem.p)))
+
+    def _draw_seed(self, knowledge: Knowledge) -> int:
+        return self.seed * 1_000_003 + knowledge.releases
+
+    def _checked(self, problem: Problem, knowledge: Knowledge, plan: Plan) -> Plan:
+        """The plan with the excitation that was fixed, if one was, passed through the guard."""
+        if self.excite is not None:
+            plan = replace(plan, excitation=self.excite[min(knowledge.releases, len(self.excite) - 1)])
+        return plan if self.guard is None else self.guard(problem, knowledge.belief, plan)
 
     def size(self, knowledge: Knowledge) -> int:
         """Users of the next block; one past the schedule's end, which no agent asks for."""
@@ -113,7 +118,9 @@ class PrefixLearner:
 
     def plan_for(self, knowledge: Knowledge, order: Order, x1: Array) -> Plan:
         """The plan for this start, searched from the plan that was made for the law of starts, and kept by nobody."""
-        if not self.per_start or self.planner is None or self.problem.start.law == "fixed":
+        start = self.problem.start
+        x1 = np.asarray(x1, dtype=float)
+        if not self.per_start or self.planner is None or (start.law == "fixed" and np.array_equal(x1, start.center)):
             return order.plan
-        start = replace(self.problem.start, law="fixed", center=np.asarray(x1, dtype=float), radius=0.0, std=None)
-        return self.planner(replace(self.problem, start=start), knowledge, 0)
+        problem = replace(self.problem, start=replace(start, law="fixed", center=x1, radius=0.0, std=None))
+        return self._checked(problem, knowledge, self.planner(problem, knowledge, self._draw_seed(knowledge)))
