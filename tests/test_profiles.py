@@ -73,6 +73,9 @@ def test_what_is_needed_is_asked_for() -> None:
         build(PROBLEM, PROFILES["paper"], BUDGET)
     with pytest.raises(InvalidInput, match="needs the truth"):
         build(PROBLEM, PROFILES["refined"].with_(planner="oracle"), BUDGET)
+    for name, mechanism in (("nonprivate", "blocks"), ("ofu", "tree")):
+        with pytest.raises(InvalidInput, match=r"mechanism.*promises nothing"):
+            build(PROBLEM, PROFILES[name].with_(mechanism=mechanism), BUDGET, 100)
     for users in (0, -3, 2.5, True):
         with pytest.raises(InvalidInput, match="users"):
             build(PROBLEM, PROFILES["refined"], BUDGET, users)

@@ -90,6 +90,11 @@ def build(
         whole("users", users)
     if profile.private and budget is None:
         raise InvalidInput("epsilon", f"is missing, and the profile {profile.name!r} is private", "say what to promise")
+    if not profile.private and profile.mechanism != "none":
+        raise InvalidInput(
+            "mechanism", f"is {profile.mechanism!r} for the profile {profile.name!r}", "it promises nothing and has no "
+            "noise: take `refined` or `paper`",
+        )  # fmt: skip
     if source is None:
         source = ExactNoise() if seed is None else SeededNoise(seed)
     learner = learner_of(problem, profile, budget, users, seed or 0, truth)
@@ -122,7 +127,7 @@ def _prefix_learner(
     if profile.mechanism == "blocks":
         raise InvalidInput("mechanism", "is 'blocks'", f"the belief {profile.belief!r} needs sums of everybody so far")
     schedule = schedule_of(profile, users)
-    paper_like = profile.belief == "paper"
+    paper_like, regularisers = profile.belief == "paper", None
     collection = paper_collection(problem) if paper_like else first_collection(problem)
     noise = _noise_of(problem, profile, budget, schedule, collection)
     if paper_like:
@@ -137,8 +142,9 @@ def _prefix_learner(
         rule = cumulative_rule(problem, cumulative.rule(problem, worst.sigma_s, worst.sigma_c, releases, profile.alpha))
         first_belief = Belief.ball(problem.nominal, problem.prior_radius)
     return PrefixLearner(
-        problem, collection, schedule, rule, first_belief, planner, noise, paper_like, profile.excite, guard, seed
-    )
+        problem, collection, schedule, rule, first_belief, planner, noise, paper_like, profile.excite, guard, seed,
+        regularisers,
+    )  # fmt: skip
 
 
 def ridge_strength(problem: Problem) -> float:

@@ -116,6 +116,11 @@ def test_neither_threads_nor_workers_change_anything(monkeypatch: pytest.MonkeyP
     assert simulate(SMALL, TOY, 3000, 3, ONE, workers=2).rows == runs[0].rows
 
 
+def test_exact_sums_promise_nothing_whoever_asks_for_them() -> None:
+    assert simulate(SMALL, TOY, 40, 1, ONE).guarantee is not None
+    assert simulate(SMALL.with_(mechanism="none"), TOY, 40, 1, ONE).guarantee is None
+
+
 def test_seeds_are_counted_from_the_base() -> None:
     both = simulate(SMALL, TOY, 300, 2, ONE, seed=7)
     assert both.seeds == (7, 8)

@@ -77,6 +77,6 @@ def resolve(profile: Profile, plant: Plant, budget: Budget | None) -> Profile:
 
 def _guarantee(agent: Agent, profile: Profile, budget: Budget | None) -> dict[str, Any] | None:
     """What the run promises; None where nothing is."""
-    if budget is None or not profile.private:
+    if budget is None or not profile.private or profile.mechanism == "none":
         return None
     return asdict(agent.guarantee(budget.delta, budget.adjacency))
