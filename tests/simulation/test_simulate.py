@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -249,3 +250,24 @@ def test_tables_hold_what_made_them() -> None:
 def test_no_users_and_no_seeds_are_refused(users: int, seeds: int) -> None:
     with pytest.raises(HushloopError):
         simulate(SMALL, TOY, users, seeds, ONE)
+
+
+def test_the_papers_own_events_are_measured() -> None:
+    """Their probability is promised as 1 − α in all; its constants leave far more room than that."""
+    published = simulate(PROFILES["paper"].with_(first=1, growth=1.0), TOY, 60, 2, ONE).summary()
+    assert published["assumption_2"]["releases"] == 120
+    assert published["assumption_2"]["held"] == published["assumption_2"]["releases"]
+    exact = simulate("ofu", TOY, 50).summary()  # H = λI and L = 0, exactly
+    assert exact["assumption_2"] == {"releases": 50, "held": 50}
+    assert simulate(SMALL, TOY, 100, 1, ONE).summary()["assumption_2"] is None
+
+
+def test_noise_beyond_its_limits_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hushloop import profiles
+
+    honest = profiles.paper_constants
+    monkeypatch.setattr(
+        profiles, "paper_constants", lambda *given: dataclasses.replace(honest(*given), nu=1e-6, lambda_max=1.0)
+    )
+    found = simulate("paper", TOY, 200, 1, ONE).summary()["assumption_2"]
+    assert found["held"] < found["releases"]

@@ -65,6 +65,7 @@ class PrefixLearner:
     excite: tuple[float, ...] | None = None
     guard: Guard | None = None
     seed: int = 0
+    regularisers: paper.Regularisers | None = None  # what the belief of the paper counts on, where it is that one
 
     @property
     def plans_for_each_start(self) -> bool:

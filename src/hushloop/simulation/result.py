@@ -95,10 +95,17 @@ class Result:
                 "failed": sum(row["failed"] for row in self.rows),
                 "optimism_gap_max": max(gaps) if gaps else None,
             },
+            "assumption_2": self.assumption_2(),
             "releases": self.by_release(),
             "seconds": self.seconds,
             "interrupted": self.interrupted,
         }
+
+    def assumption_2(self) -> dict[str, int] | None:
+        """How many releases met ‖H‖ ≤ λ_max, ‖H⁻¹‖ ≤ 1/λ_min, ‖L‖_{H⁻¹} ≤ ν, where the paper's belief counts on it."""
+        measured = sum(row["assumption_2_measured"] for row in self.rows)
+        held = sum(row["assumption_2_held"] for row in self.rows)
+        return {"releases": measured, "held": held} if measured else None
 
     def by_release(self) -> list[dict[str, Any]]:
         """Means over seeds at each release; schedules are public, so all seeds share them."""

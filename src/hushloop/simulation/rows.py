@@ -14,9 +14,12 @@ import numpy as np
 
 from ..agent import Agent, controller
 from ..device import Assignment
+from ..learning.confidence.paper import events
 from ..learning.learner import Order
+from ..learning.prefix_learner import PrefixLearner
 from ..lq import Plant
 from ..lq.problem import Array
+from ..privacy.release import Sums
 from ..privacy.terms import first_collection
 from .play import Ruler, Tally, play, sums_of
 
@@ -110,6 +113,9 @@ def play_seed(
     ruler = Ruler(plant)
     each_start = starts is not None or (agent.learner.plans_for_each_start and plant.problem.start.law != "fixed")
     done, pending = 0, _Pending(seed, ruler)
+    exact: Sums | None = None
+    if isinstance(agent.learner, PrefixLearner) and agent.learner.regularisers is not None:
+        exact = Sums.zero(plant.problem.p, plant.problem.n)  # what the noise is measured against
     while done < users and not agent.finished:
         size = min(agent.room, users - done)
         own: Array | None = None
@@ -119,11 +125,13 @@ def play_seed(
         assignment = agent.assignment(None if own is None else own[0])
         played = play(plant, assignment, seed, done, size, own, threads, ruler.gains)
         order, before = agent.order, agent.mechanism.index
-        agent.receive_sums(sums_of(played))
+        sums = sums_of(played)
+        agent.receive_sums(sums)
+        exact = None if exact is None else exact + sums
         done += size
         pending.add(order, assignment, played, own)
         if agent.mechanism.index != before:
-            pending.released(agent)
+            pending.released(agent, exact)
         if pending.size >= ROW_SHARE * (done - pending.size) or done >= users or agent.finished:
             yield pending.row(agent, done)
             pending = _Pending(seed, ruler)
@@ -147,6 +155,7 @@ class _Pending:
         self.clipped = self.steps = self.failed = 0
         self.gap: float | None = None
         self.covered = True
+        self.measured = self.held = 0  # releases whose noise was held against Assumption 2, and those that met it
 
     def add(self, order: Order, assignment: Assignment, played: EpisodeSums, own: Array | None) -> None:
         n = played.users
@@ -161,8 +170,16 @@ class _Pending:
         self.steps += played.steps
         self.weight += played.weight
 
-    def released(self, agent: Agent) -> None:
+    def released(self, agent: Agent, exact: Sums | None) -> None:
         self.covered &= agent.knowledge.belief.contains(self.ruler.plant.Theta)
+        release, learner = agent.release, agent.learner
+        if exact is None or release is None or release.users != exact.users:
+            return
+        assert isinstance(learner, PrefixLearner)
+        assert learner.regularisers is not None
+        S, C = exact.matrices(release.collection.p, release.collection.n)
+        self.measured += 1
+        self.held += events(release.T1 - S, release.T2 - C, learner.regularisers).hold
 
     def row(self, agent: Agent, done: int) -> Row:
         n, release = self.size, agent.release
@@ -187,6 +204,8 @@ class _Pending:
             "optimism_gap": None if self.gap is None else float(self.gap),
             "failed": self.failed,
             "contradictions": agent.knowledge.contradictions,
+            "assumption_2_measured": self.measured,
+            "assumption_2_held": self.held,
         }
 
 
