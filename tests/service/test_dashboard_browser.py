@@ -62,7 +62,7 @@ def test_it_is_readable_at_every_width_in_light_and_dark(chromium: Path, service
             for scheme in ("light", "dark"):
                 tab, wrong, asked = opened(found, url, width, scheme)
                 assert tab.evaluate(OVERFLOW) <= 0
-                assert tab.evaluate(SMALLEST) >= 8.0, "text of the drawings, in pixels"
+                assert tab.evaluate(SMALLEST) >= 10.0, "text of the drawings, in pixels"
                 colors.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
                 for fold in tab.query_selector_all("summary"):
                     fold.click()

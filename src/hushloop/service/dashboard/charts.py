@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from .view import Run, View
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 460, 52, 22, 12, 38
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 460, 52, 22, 12, 44
 """In units of the drawing; text of 13 of them stays readable on a phone."""
 
 
@@ -112,7 +112,7 @@ def axis(frame: Frame, labels: Sequence[str], below: str) -> str:
     every = max(1, math.ceil(len(labels) / 7))
     for k, label in enumerate(labels):
         if (len(labels) - 1 - k) % every == 0:
-            out.append(f'<text class="soft" x="{frame.x(k):.1f}" y="{frame.height - 20}" text-anchor="middle">'
+            out.append(f'<text class="soft" x="{frame.x(k):.1f}" y="{frame.height - 25}" text-anchor="middle">'
                        f"{escape(label)}</text>")  # fmt: skip
     middle = (LEFT + WIDTH - RIGHT) / 2
     out.append(f'<text class="soft" x="{middle}" y="{frame.height - 4}" text-anchor="middle">{escape(below)}</text>')
