@@ -142,6 +142,14 @@ def test_what_is_not_certified_is_said() -> None:
     drawn(cost_chart(v))
 
 
+def test_a_release_that_contradicts_the_belief_is_not_hidden() -> None:
+    v = view(1)
+    assert "contradicted" not in page(v)
+    known = dataclasses.replace(v.points[1].knowledge, contradictions=1)
+    v = dataclasses.replace(v, points=(v.points[0], dataclasses.replace(v.points[1], knowledge=known)))
+    assert "1 of 1 releases contradicted" in page(v)
+
+
 def drawn(svg: Any) -> list[tuple[float, float]]:
     """Every point of a drawing; it is well-formed, and stays within its frame."""
     root = ElementTree.fromstring(str(svg))

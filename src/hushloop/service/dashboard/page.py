@@ -32,7 +32,7 @@ def render(view: View, tables: dict[str, Table]) -> bytes:
     text = template().render(
         view=view, charts=charts, tables=[t for t in tables.values() if t.name != "privacy"], privacy=tables["privacy"],
         folded=FOLDED, wide=WIDE, script=script(), style=part("page.css"), saving=saving(view), moment=moment(view),
-        episodes=EPISODES,
+        episodes=EPISODES, contradictions=view.points[-1].knowledge.contradictions,
     )  # fmt: skip
     return text.encode()
 
