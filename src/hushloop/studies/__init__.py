@@ -9,6 +9,7 @@ from ..errors import InvalidInput
 from .study import Drawing, Prepared, Progress, Ran, Study
 
 STUDIES = {
+    "headline": "headline",
     "regret": "regret",
     "theorem-1": "theorem_1",
     "theorem-3": "theorem_3",

@@ -29,11 +29,11 @@ GROWTH = 2.0
 FACTORS = (0.125, 0.25, 0.5, 2.0, 4.0, 8.0)
 """The other ε of the table, over the one that was asked for."""
 
-TRIALS, DRAWS, OTHERS = 8, 40, 10
+TRIALS, DRAWS, OTHERS = 8, 40, 8
 """Draws to choose the first block with, to answer with, and for each other ε."""
 
-MOST = 2**19
-"""Users in the longest rehearsal; what has not learned by then is said to need more."""
+MOST = 2**18
+"""Users in the longest rehearsal at ε ≥ 1, in proportion more below; who has not learned then is said to need more."""
 
 SEED = 20_260
 """Of the advisor's draws from the prior."""
@@ -83,6 +83,9 @@ class Advice:
                 band_line(axes, frame, "users", k, label, x="epsilon")
         axes.set(xscale="log", yscale="log", xlabel="ε", title=self.plant,
                  ylabel=f"users until the next lose {self.within:.0%} or less")  # fmt: skip
+        shown = [row["epsilon"] for row in self.table]
+        axes.set_xticks(shown, [f"{e:g}" for e in shown])
+        axes.set_xticks([], minor=True)
         axes.legend()
         return figure
 
@@ -96,7 +99,8 @@ def advise(
     adjacency: Any = "replace-one",
     participations: int = 1,
     draws: int = DRAWS,
-    most: int = MOST,
+    most: int | None = None,
+    factors: Sequence[float] = FACTORS,
     workers: int | None = None,
     seed: int = SEED,
     progress: Callable[[int], None] = lambda step: None,
@@ -109,8 +113,8 @@ def advise(
     found = load(plant)
     problem = found.problem if isinstance(found, Plant) else found
     budget = Budget(epsilon, delta, adjacency, participations)
-    common = {"within": within, "users": most}
-    short = {"within": within, "users": max(64, most // 4)}
+    common = {"within": within, "users": longest(epsilon, most)}
+    short = {"within": within, "users": max(64, longest(epsilon, most) // 4)}
     first = first_block(problem, budget)
     trials = [
         rehearsal_cell(plant, budget, i, seed + 1, first=f, growth=g, **short)
@@ -121,21 +125,27 @@ def advise(
     served = [c for c in candidates if c["growth"] == GROWTH]
     chosen = int(min(served, key=lambda c: (c["users"] is None, c["users"] or 0.0))["first"])
     cells = [rehearsal_cell(plant, budget, i, seed, first=chosen, **common) for i in range(draws)]
-    for factor in FACTORS:
+    for factor in factors:
         other = Budget(epsilon * factor, delta, adjacency, participations)
-        cells += [rehearsal_cell(plant, other, i, seed, **common) for i in range(OTHERS)]
+        more = {"within": within, "users": longest(other.epsilon, most)}
+        cells += [rehearsal_cell(plant, other, i, seed, **more) for i in range(OTHERS)]
     rows = _rows(cells, workers, progress)
     mine = [row for row in rows if row["epsilon"] == epsilon]
-    table = [_line(rows, budget.epsilon * factor) for factor in sorted((*FACTORS, 1.0))]
+    table = [_shifted(mine, rows, epsilon * factor) for factor in sorted((*factors, 1.0))]
     choice = {"mechanism": "blocks", "first": chosen, "growth": GROWTH, **_by_block(mine)}
     never = sum(row["idle"] is None for row in mine) / len(mine)
-    here = _line(rows, epsilon)
+    here = {key: spread(mine, key) for key in ("idle", "nominal")}
     return Advice(plant, budget, within, here["idle"], here["nominal"], choice, candidates, table, never)
 
 
 def steps(draws: int = DRAWS) -> int:
     """How often `progress` is called."""
     return 5 * TRIALS + draws + len(FACTORS) * OTHERS
+
+
+def longest(epsilon: float, most: int | None) -> int:
+    """How long to rehearse: users are needed in proportion to 1/ε."""
+    return most or min(2**24, int(MOST * max(1.0, 1.0 / epsilon)))
 
 
 def first_block(problem: Any, budget: Budget) -> int:
@@ -169,9 +179,17 @@ def _candidates(rows: Rows, most: float) -> list[dict[str, Any]]:
     ]
 
 
-def _line(rows: Rows, epsilon: float) -> dict[str, Any]:
-    mine = [row for row in rows if row["epsilon"] == epsilon]
-    return {"epsilon": epsilon, "draws": len(mine), **{key: spread(mine, key) for key in ("idle", "nominal")}}
+def _shifted(mine: Rows, rows: Rows, epsilon: float) -> dict[str, Any]:
+    """The band at another ε: that of all draws, shifted by how much the draws that were run at both ε took longer."""
+    other = {row["index"]: row for row in rows if row["epsilon"] == epsilon}
+    out: dict[str, Any] = {"epsilon": epsilon, "draws": len(other)}
+    for key in ("idle", "nominal"):
+        pairs = [(row[key], other[row["index"]][key]) for row in mine if row["index"] in other]
+        ratios = [math.log(b / a) for a, b in pairs if a is not None and b is not None]
+        shift = math.exp(float(np.median(ratios))) if ratios else math.inf
+        band = {name: None if v is None else _finite(max(1.0, v * shift)) for name, v in spread(mine, key).items()}
+        out[key] = band
+    return out
 
 
 def spread(rows: Rows, key: str) -> dict[str, float | None]:
