@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..errors import HushloopError, InvalidInput
@@ -11,7 +9,7 @@ from ..lq import Disturbance, Plant, Problem, Start
 from ..lq.files import load
 from ..lq.problem import split
 
-TRIES = 1000
+TRIES = 100
 
 
 def random_plant(n: int, d: int, horizon: int, seed: int, radius: float = 0.5) -> Plant:
@@ -39,43 +37,17 @@ def drawn_plant(name: str, seed: int, index: int) -> Plant:
 
 
 def from_prior(problem: Problem, rng: np.random.Generator) -> Plant:
-    """A truth uniform in {‖Θ − Θ₀‖_F ≤ r₀, ‖Θ − Θ₀‖₂ ≤ r_op}; what cannot be controlled is drawn again."""
+    """A truth in {‖Θ − Θ₀‖_F ≤ r₀, ‖Θ − Θ₀‖₂ ≤ r_op}; what cannot be controlled is drawn again.
+
+    The direction is uniform, the length uniform by volume up to where the prior ends: in a ball, the uniform law.
+    """
     assert problem.operator_radius is not None
     for _ in range(TRIES):
         off = rng.normal(size=(problem.p, problem.n))
-        off *= problem.radius * rng.uniform() ** (1.0 / off.size) / float(np.linalg.norm(off))
-        reach = float(np.linalg.norm(off, 2))
-        if reach > problem.operator_radius:
-            continue
+        reach = min(problem.radius / np.linalg.norm(off), problem.operator_radius / np.linalg.norm(off, 2))
+        off *= reach * rng.uniform() ** (1.0 / off.size)
         try:
             return Plant(problem, *split(problem.nominal + off))
         except InvalidInput:
             continue
-    return _within(problem, rng)
-
-
-def _within(problem: Problem, rng: np.random.Generator) -> Plant:
-    """Where the operator radius refuses nearly every draw: a hit-and-run walk inside both balls, started at Θ₀."""
-    assert problem.operator_radius is not None
-    off = np.zeros((problem.p, problem.n))
-    for _ in range(50 * off.size):
-        step = rng.normal(size=off.shape)
-        step /= float(np.linalg.norm(step))
-        low, high = -_reach(problem, off, -step), _reach(problem, off, step)
-        off = off + rng.uniform(low, high) * step
-    try:
-        return Plant(problem, *split(problem.nominal + off))
-    except InvalidInput as why:
-        raise HushloopError(f"no controllable plant was found in the prior of {problem.name}: {why}") from why
-
-
-def _reach(problem: Problem, off: Any, step: Any) -> float:
-    """How far one can go from `off` along `step` inside both balls."""
-    assert problem.operator_radius is not None
-    low, high = 0.0, 2.0 * problem.radius
-    for _ in range(40):
-        middle = (low + high) / 2
-        at = off + middle * step
-        inside = np.linalg.norm(at) <= problem.radius and np.linalg.norm(at, 2) <= problem.operator_radius
-        low, high = (middle, high) if inside else (low, middle)
-    return low
+    raise HushloopError(f"no controllable plant was found in the prior of {problem.name}: move its nominal model")

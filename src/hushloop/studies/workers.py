@@ -64,8 +64,9 @@ def _one_pool(cells: list[Cell], started: Started, workers: int, deaths: dict[st
             for cell in running.values():
                 deaths[cell.key] = deaths.get(cell.key, 0) + 1
         except BaseException:
+            left = list((getattr(pool, "_processes", None) or {}).values())
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in list(getattr(pool, "_processes", {}).values()):
+            for process in left:
                 process.terminate()
             raise
 
