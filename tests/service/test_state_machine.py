@@ -144,7 +144,7 @@ def test_a_random_life() -> None:
 
 @pytest.mark.slow
 def test_many_random_lives() -> None:
-    live(Curator, 100, 40)
+    live(Curator, 60, 40)
 
 
 @pytest.mark.slow

@@ -39,8 +39,10 @@ def seeds(capsys: pytest.CaptureFixture[str], what: str, count: int) -> Iterator
     """Fresh seeds, printed past pytest's capture."""
     given = os.environ.get("HUSHLOOP_TORTURE_SEED")
     chosen = [int(given)] if given else [secrets.randbits(32) for _ in range(count)]
+    line = f"{what}, seeds {' '.join(map(str, chosen))}"
+    print(line)  # part of the report of a failure, in a worker process too
     with capsys.disabled():
-        print(f"\n{what}, seeds {' '.join(map(str, chosen))}")
+        print(f"\n{line}")
     return iter(chosen)
 
 

@@ -28,8 +28,8 @@ from .highwater import HighWater
 from .keys import OperatorKeys, ServerSecret
 from .store import Store, open_store, sqlite_path
 
-SWITCH = 0.0005
-"""Seconds after which a busy thread lets another one run: the writer must not wait long for the event loop."""
+SWITCH = 0.00005
+"""Seconds after which a busy thread lets another run: the writer asks for its turn at every statement of a commit."""
 
 GRACE = 10
 """Seconds that requests in flight have when the server stops."""
