@@ -27,7 +27,9 @@ def cluster(postgres: Path) -> Iterator[str]:
     data, log = folder / "data", folder / "log"
 
     def run(*command: str | Path) -> None:
-        subprocess.run([*unprivileged(), *map(str, command)], check=True, capture_output=True, cwd=folder, timeout=120)
+        # no pipes: the server would hold them open, and whoever reads them would wait for its end
+        words = [*unprivileged(), *map(str, command)]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder, timeout=120)
 
     try:
         run(tools / "initdb", "-D", data, "-U", "hush", "-A", "trust", "--no-sync", "--encoding=UTF8", "--locale=C")
