@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--participations", type=int, default=1, show_default=True, help="Most reports of one person.")
 @click.option("--within", type=float, default=0.1, show_default=True, help="Share of the loss that may be left.")
 @click.option("--draws", type=int, default=40, show_default=True, help="Plants drawn from the prior.")
-@click.option("--most", type=click.IntRange(min=64), default=2**19, show_default=True, help="Longest rehearsal.")
+@click.option("--most", type=click.IntRange(min=64), help="Users in the longest rehearsal.  [default: 262144 / ε]")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: the cores]")
 @click.option(
     "--figure", type=click.Path(dir_okay=False, path_type=Path), help="Write `users against ε` as PNG or SVG."
