@@ -68,6 +68,7 @@ def test_the_thermostat_demonstrates_itself() -> None:
     assert lines[-1] == "releases: 1"
 
 
+@pytest.mark.slow
 def test_a_fleet_and_its_record(tmp_path: Path) -> None:
     """Blocks close under way; the record holds what was counted, and what it holds is answered as repeated."""
     with Served(tmp_path, "--first", 60) as server:
@@ -85,6 +86,7 @@ def test_a_fleet_and_its_record(tmp_path: Path) -> None:
         replay(before["releases"], reports, 60)
 
 
+@pytest.mark.slow
 def test_duplicates_from_64_connections_count_once(tmp_path: Path) -> None:
     """Every report three times, at about the same time, over 64 connections."""
     users = 400

@@ -5,6 +5,7 @@ HUSHLOOP_TORTURE is how many of each (10); every run draws fresh seeds and print
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -15,6 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -118,9 +120,9 @@ def test_a_disk_that_never_syncs_is_caught(tmp_path: Path) -> None:
     assert caught >= 9
 
 
-def child(folder: Path, seed: int, fault: str) -> subprocess.Popen[bytes]:
+def child(folder: Path, seed: int, fault: str, url: str = "") -> subprocess.Popen[bytes]:
     environment = {**os.environ, faults.VARIABLE: fault}
-    command = [sys.executable, str(Path(__file__).with_name("torture_child.py")), str(folder), str(seed)]
+    command = [sys.executable, str(Path(__file__).with_name("torture_child.py")), str(folder), str(seed), url]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
 
 
@@ -132,7 +134,9 @@ def kill_once(rig: Rig, seed: int) -> bool:
     """One process that is killed at a named point, or at any time after it has begun; whether it was."""
     rng = random.Random(seed)
     point = rng.choice([*faults.POINTS, "", ""])
-    process = child(rig.folder, seed, f"{point}:{rng.randint(1, REACHED.get(point, 1))}" if point else "")
+    process = child(
+        rig.folder, seed, f"{point}:{rng.randint(1, REACHED.get(point, 1))}" if point else "", rig.url or ""
+    )
     assert process.stdout is not None
     seen = []
     for line in process.stdout:
@@ -150,15 +154,15 @@ def kill_once(rig: Rig, seed: int) -> bool:
     return process.returncode != 0
 
 
-def test_kills(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def kills(tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str, least: int, new_url: Any) -> None:
     """Processes one after the other on a few stores; each is killed, the next goes on where it stopped."""
     killed = acknowledged = releases = runs = 0
-    drawn = random.Random(next(seeds(capsys, "kills", 1)))
-    while killed < TRIALS:
+    drawn = random.Random(next(seeds(capsys, what, 1)))
+    while killed < least:
         folder = tmp_path / str(runs)
         folder.mkdir()
         (folder / "memory").touch()
-        rig = Rig(folder, drawn)
+        rig = Rig(folder, drawn, new_url())
         for _ in range(4):
             killed += kill_once(rig, drawn.getrandbits(32))
             runs += 1
@@ -171,8 +175,26 @@ def test_kills(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         rig.check_repeats()
         rig.stop()
         acknowledged, releases = acknowledged + len(rig.acknowledged), releases + len(rig.published)
-        assert runs <= 40 + 4 * TRIALS, "hardly any process is killed"
-    verdict(capsys, "kills", killed, acknowledged, releases)
+        assert runs <= 40 + 4 * least, "hardly any process is killed"
+    verdict(capsys, what, killed, acknowledged, releases)
+
+
+def test_kills(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kills(tmp_path, capsys, "kills", TRIALS, lambda: None)
+
+
+def test_kills_on_postgresql(tmp_path: Path, capsys: pytest.CaptureFixture[str], cluster: str) -> None:
+    names = (f"torture_{os.getpid()}_{number}" for number in itertools.count())
+
+    def fresh() -> str:
+        import psycopg
+
+        name = next(names)
+        with psycopg.connect(cluster, autocommit=True) as db:
+            db.execute(f"CREATE DATABASE {name}")
+        return cluster.replace("/postgres?", f"/{name}?")
+
+    kills(tmp_path, capsys, "kills on PostgreSQL", max(3, TRIALS // 5), fresh)
 
 
 @pytest.mark.parametrize("point", faults.POINTS)

@@ -19,9 +19,9 @@ def tell(kind: str, value: Any) -> None:
     os.write(1, (json.dumps([kind, value]) + "\n").encode())
 
 
-def main(folder: str, seed: str) -> None:
+def main(folder: str, seed: str, url: str = "") -> None:
     rng = random.Random(int(seed))
-    rig = Rig(Path(folder), rng, witness=tell)
+    rig = Rig(Path(folder), rng, url or None, witness=tell)
     for line in (Path(folder) / "memory").read_text().splitlines():
         rig.recall(*json.loads(line))
     rig.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,10 +29,23 @@ from hushloop.service.judge import Incoming
 from hushloop.service.keys import ServerSecret
 from hushloop.service.protocol import ReportAnswer, ReportIn, TicketRequest
 from hushloop.service.refusals import SUPERSEDED
+from hushloop.service.store import Store, StoreError, open_store
 from hushloop.service.store.sqlite import SqliteStore
 
 FIRST = 8
 ENTRIES = 12  # 6 of S and 6 of C on `toy`
+
+
+def open_patiently(url: str) -> Store:
+    """PostgreSQL frees the lock of a killed server when it notices that its connection is gone."""
+    give_up = time.monotonic() + 20.0
+    while True:
+        try:
+            return open_store(url)
+        except StoreError as why:
+            if "another server" not in str(why) or time.monotonic() > give_up:
+                raise
+        time.sleep(0.02)
 
 
 def deployment() -> Deployment:
@@ -45,6 +59,7 @@ class Rig:
 
     folder: Path
     rng: random.Random
+    url: str | None = None  # of a PostgreSQL database; None: SQLite in the folder
     make: Callable[[Parts], Curator] = Curator
     witness: Callable[[str, Any], None] = lambda kind, value: None  # told of all that the world sees, as it sees it
     curator: Curator | None = None
@@ -62,7 +77,7 @@ class Rig:
 
     def start(self, vfs: str | None = None) -> None:
         """Start or start again, on the disk's files as they are."""
-        store = SqliteStore(self.path, vfs=vfs)
+        store = SqliteStore(self.path, vfs=vfs) if self.url is None else open_patiently(self.url)
         try:
             secret = ServerSecret.read(self.folder / "secret", may_make=store.get("secret") is None)
             parts = Parts(deployment(), store, secret, HighWater(self.folder / "highwater"), ExactNoise(), Clock())
