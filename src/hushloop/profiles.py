@@ -15,7 +15,7 @@ from .learning.belief import Belief
 from .learning.block_learner import BlockLearner
 from .learning.confidence import cumulative, paper
 from .learning.confidence.paper import Regularisers
-from .learning.learner import Guard, Learner, Planner
+from .learning.learner import Guard, Learner, Order, Planner
 from .learning.planners import PLANNERS, oracle
 from .learning.planners.safe import safe
 from .learning.prefix_learner import PrefixLearner, cumulative_rule, paper_rule
@@ -118,6 +118,12 @@ def learner_of(
             profile.excite, planner, guard, seed,
         )  # fmt: skip
     return _prefix_learner(problem, profile, budget, users, seed, planner, guard)
+
+
+def first_order(problem: Problem, profile: Profile, budget: Budget | None, users: int | None) -> Order:
+    """What an agent's first block runs and how it reports: made from public values before anybody has come."""
+    learner = learner_of(problem, profile, budget, users, 0, None)
+    return learner.order(learner.start())
 
 
 def _prefix_learner(

@@ -9,6 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hushloop.cli import main
+from hushloop.lq.files import load
+from hushloop.privacy import Budget
+from hushloop.profiles import refined
 
 SMALL = """name = "small controls"
 horizon = 5
@@ -46,6 +49,20 @@ def test_the_document_has_every_field() -> None:
     assert set(d["noise"]) >= {"sigma_s", "sigma_c", "release_std_s", "release_std_c"}  # type: ignore[call-overload]
     assert set(d["verified"]) == {"epsilon", "difference"}  # type: ignore[call-overload]
     assert set(d["schedule"]) >= {"kind", "first", "growth", "ends"}  # type: ignore[call-overload]
+
+
+def test_the_numbers_are_those_of_the_block_that_an_agent_would_open() -> None:
+    order = refined(load("toy").problem, Budget(1.0)).order
+    d = document("--epsilon", 1)
+    sensitivity, noise, schedule = d["sensitivity"], d["noise"], d["schedule"]
+    assert isinstance(sensitivity, dict)
+    assert isinstance(noise, dict)
+    assert isinstance(schedule, dict)
+    assert schedule["first"] == order.users
+    assert sensitivity["energy"] == order.collection.energy
+    assert sensitivity["response_energy"] == order.collection.response_energy
+    assert order.scales is not None
+    assert (noise["sigma_s"], noise["sigma_c"]) == (order.scales.sigma_s, order.scales.sigma_c)
 
 
 @pytest.mark.parametrize(("printed", "replace_one", "zero_out"), [(1, 0.5423, 0.3232), (8, 5.285, 3.064)])

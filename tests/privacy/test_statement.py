@@ -10,11 +10,13 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from hushloop.device import Collection
 from hushloop.errors import InvalidInput
 from hushloop.lq import Disturbance, Problem, Start
 from hushloop.privacy import Budget
 from hushloop.privacy.accounting import epsilon_of
 from hushloop.privacy.clauses import Section, above
+from hushloop.privacy.mechanisms import Blocks
 from hushloop.privacy.noise import ExactNoise, SeededNoise
 from hushloop.privacy.rendering import ticks
 from hushloop.privacy.statement import Statement, statement
@@ -212,6 +214,20 @@ def test_the_schedule_is_listed_where_it_is_short() -> None:
     endless = statement(problem(), "refined", Budget(1.0))
     assert "for ever" in endless.markdown()
     assert endless.document["schedule"]["users"] is None
+
+
+def test_what_the_first_block_really_collects_is_what_is_stated() -> None:
+    T, B = np.diag([1.0, 2.0, 0.5]), Budget(1.0)
+    c = Collection(0, np.zeros((3, 2)), np.eye(3), 1.1, 0.1, 1.0, 5, T, 0.7)
+    s = statement(problem(), "refined", B, block=(c, Blocks(B).scales(c)))
+    assert "Σ w‖t‖² ≤ E = 1.1 and Σ w‖Mz‖² ≤ 0.7, t = Tz for a public matrix T" in s.markdown()
+    assert "numbers of the first block" in s.markdown()
+    stated = s.document["sensitivity"]
+    assert (stated["weighting"], stated["response_budget"]) == (T.tolist(), 0.7)
+    assert stated["response_energy"] == c.response_energy
+    assert s.document["noise"]["sigma_s"] == Blocks(B).scales(c).sigma_s
+    with pytest.raises(InvalidInput, match="add more noise"):
+        statement(problem(), "refined", B, block=(c, Blocks(Budget(1.1)).scales(c)))
 
 
 def test_the_first_collection_is_the_prior() -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InvalidInput
 from ._common import load_problem, output_options, print_json, remark
+
+if TYPE_CHECKING:
+    from ..lq import Problem
+    from ..privacy.budget import Budget
 
 EXAMPLE = "Example: hushloop privacy --plant toy --profile refined --epsilon 1 --delta 1e-6 --users 131072 --verify"
 
@@ -23,8 +27,8 @@ EXAMPLE = "Example: hushloop privacy --plant toy --profile refined --epsilon 1 -
 @click.option("--participations", type=int, default=1, show_default=True, help="Most reports of one person.")
 @click.option("--mechanism", help="blocks, tree, factorised or none, instead of the profile's own.")
 @click.option("--growth", type=float, default=2.0, show_default=True, help="Growth of the blocks.")
-@click.option("--first", type=int, default=256, show_default=True, help="Users in the first block.")
-@click.option("--energy", type=float, help="E of a report; default: the plant's.")
+@click.option("--first", type=int, help="Users in the first block; default: as the profile chooses.")
+@click.option("--energy", type=float, help="E of a report; default: as the profile chooses.")
 @click.option("--verify", is_flag=True, help="Recompute ε with dp-accounting.")
 @click.option("--html", "html_file", type=click.Path(dir_okay=False), help="Write the statement as one HTML file.")
 @output_options
@@ -40,7 +44,10 @@ def command(
     found = load_problem(plant)
     problem = found.problem if isinstance(found, Plant) else found
     budget = None if epsilon is None else Budget(epsilon, delta, adjacency, participations)
-    made = statement(problem, profile, budget, users=users, **choices)
+    if profile == "refined" and choices["mechanism"] in (None, "blocks") and budget is not None:
+        choices |= _first_block(problem, budget, users, choices)
+    given = {key: value for key, value in choices.items() if value is not None}
+    made = statement(problem, profile, budget, users=users, **given)
     if html_file is not None:
         _write(html_file, made.html())
         remark(f"wrote {html_file}", quiet)
@@ -48,6 +55,15 @@ def command(
         print_json(made.to_dict())
     elif html_file is None:
         click.echo(made.markdown(), nl=False)
+
+
+def _first_block(problem: Problem, budget: Budget, users: int | None, choices: dict[str, Any]) -> dict[str, Any]:
+    """Size, collection and noise of the first block, as the agent chooses them before anybody has come."""
+    from ..profiles import PROFILES, first_order
+
+    chosen = {key: choices[key] for key in ("first", "growth", "energy")}
+    order = first_order(problem, PROFILES["refined"].with_(**chosen), budget, users)
+    return {"first": order.users, "block": (order.collection, order.scales)}
 
 
 def _write(path: str, text: str) -> None:

@@ -8,7 +8,6 @@ from typing import get_args
 
 from ..device.report import GRID
 from ..errors import InvalidInput
-from .accounting import zcdp_epsilon, zcdp_of
 from .budget import Adjacency
 from .noise import ExactNoise, NoiseSource, SeededNoise, discretisation_delta
 from .terms import Terms
@@ -105,14 +104,16 @@ def bounds(terms: Terms) -> Section:
     response = [] if c.shape is None else [f"‖y‖ ≤ ‖Mz‖ + {number(c.disturbance_bound)}, λ_max(M) = {number(c.rho)}"]
     if c.response_bound is not None:
         response.append(f"‖y‖ ≤ {number(c.response_bound)}")
+    t, of_t = ("z", "") if c.weighting is None else ("t", ", t = Tz for a public matrix T")
+    second = f" and Σ w‖Mz‖² ≤ {number(c.response_budget)}" if c.response_budget is not None else ""
     items = (
-        f"Σ w‖z‖² ≤ E = {number(c.energy)}: the weights w ≤ 1 of the steps spend this energy and then are 0; so ‖S‖ "
-        "≤ E.",
+        f"Σ w‖{t}‖² ≤ E = {number(c.energy)}{second}{of_t}: the weights w ≤ 1 of the steps spend this and then are 0; "
+        "so ‖S‖ ≤ E.",
         f"At most H = {c.horizon} steps count.",
         "The response y = x⁺ − Θ_c'z is clipped before it is summed: " + "; ".join(response) + ".",
         f"Together: Σ w‖y‖² ≤ B₂ = {number(c.response_energy)}, so ‖C‖² ≤ E·B₂.",
-        f"S = Σ w zz' and C = Σ w zy' are rounded toward zero to whole multiples of {GRID:.3g}; the numbers below "
-        "include it.",
+        f"S = Σ w {t}{t}' and C = Σ w {t}y' are rounded toward zero to whole multiples of {GRID:.3g}; the numbers "
+        "below include it.",
     )
     table = terms.sensitivity()
     rows = tuple(
@@ -123,8 +124,10 @@ def bounds(terms: Terms) -> Section:
         "The device enforces every bound that the sensitivity uses, whatever the episode was. The guarantee needs no "
         "assumption about the plant, the disturbance or the person. The curator checks the resulting norms again, in "
         "whole "
-        "numbers; a well-formed report beyond them counts as zeros. These are the numbers of the first block."
+        "numbers; a well-formed report beyond them counts as zeros. "
     )
+    alike = terms.mechanism != "blocks" or terms.schedule.get("releases") == 1
+    text += "Every block has these numbers." if alike else FIRST_BLOCK
     return Section(
         "Sensitivity, and what the device enforces", (text,), items,
         ("adjacency", "‖S−S'‖ ≤", "‖C−C'‖ ≤", "pair, in units of the noise ≤"), rows,
@@ -234,40 +237,6 @@ def assumptions(terms: Terms) -> Section:
     )
 
 
-def paper(terms: Terms) -> Section | None:
-    """The published claim beside the truth."""
-    c, claimed, guarantee = terms.printed, terms.claimed, terms.guarantee
-    if c is None or claimed is None or guarantee is None:
-        return None
-    exact = dict(ordered_epsilons(terms))
-    counter = math.sqrt(c.depth) * c.delta_1 / c.sigma.sigma_s
-    half = zcdp_epsilon(zcdp_of(counter), claimed.delta / 2)
-    rows = (
-        ("printed ε", number(claimed.epsilon)),
-        ("exactly, zero-out", above(exact["zero-out"])),
-        ("exactly, replace-one (the definition)", above(exact["replace-one"])),
-    )
-    return Section(
-        "The published claim",
-        (
-            f"The noise is the published one: m = ⌈log₂ K⌉ = {c.depth}, Δ₁ = H(1+γ)² = {number(c.delta_1)}, "
-            f"Δ₂ = H(1+γ) = {number(c.delta_2)}, σ = Δ√(8 m ln(2/δ))/ε; η = 2Λ, λ_min = Λ = {number(c.Lambda)}, "
-            f"λ_max = 3Λ, ν = {number(c.nu)}. m covers releases before each of the K episodes; one after the last "
-            "episode of "
-            "a K that is a power of 2 would need m + 1. The exact ε does not depend on K: m cancels.",
-            "The printed Δ are zero-out bounds while the definition is replace-one; they are also larger than the "
-            "device's "
-            "true bounds, since ‖z‖² ≤ 1 + γ² and not (1+γ)². By the paper's own conversion, ρ + 2√(ρ ln(2/δ)), each "
-            "counter "
-            f"comes to {above(half)} where it must stay below ε/2 = {number(claimed.epsilon / 2)}: the printed σ is "
-            "approximate. The exact accounting of the pair decides:",
-            "With a nominal model Θ₀ that is not zero the algorithm runs in Θ − Θ₀ and its unit ball has the prior's "
-            "radius.",
-        ),
-        (), ("", "ε"), rows,
-    )  # fmt: skip
-
-
 def number(value: float) -> str:
     """Six significant digits."""
     return "–" if math.isnan(value) else f"{value:.6g}"
@@ -281,6 +250,10 @@ def above(value: float) -> str:
         text = f"{float(text) + digit:.6g}"
     return text
 
+
+FIRST_BLOCK = (
+    "These are the numbers of the first block; each later one chooses its own from releases, within the same promise."
+)
 
 NOISE = {
     "blocks": "Each block is released once, with fresh noise, as the sums of its own users alone. A later block may "

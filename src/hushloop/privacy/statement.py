@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ..device import Collection
 from ..lq import Problem
 from . import clauses
 from .accounting import epsilon_curve, independent_epsilon
 from .budget import Budget
 from .clauses import Section
 from .noise import NoiseSource
+from .published_claim import published_claim
+from .sensitivity import NoiseScales
 from .terms import Terms, terms
 
 CURVE_DELTAS = tuple(float(d) for d in 10.0 ** np.arange(-15.0, -0.5, 0.5))
@@ -69,10 +72,10 @@ class Statement:
 def statement(
     problem: Problem, profile: str, budget: Budget | None = None, *, users: int | None = None,
     mechanism: str | None = None, first: int = 256, growth: float = 2.0, energy: float | None = None,
-    source: NoiseSource | None = None, verify: bool = False,
+    block: tuple[Collection, NoiseScales] | None = None, source: NoiseSource | None = None, verify: bool = False,
 ) -> Statement:  # fmt: skip
     """The statement of a profile for a problem. `source` is the noise source in use; without it both are described."""
-    return state(terms(problem, profile, budget, users, mechanism, first, growth, energy), source, verify)
+    return state(terms(problem, profile, budget, users, mechanism, first, growth, energy, block), source, verify)
 
 
 def state(
@@ -87,7 +90,7 @@ def state(
     sections += [clauses.bounds(t), clauses.noise(t, source), clauses.schedule(t)]
     if curve is not None:
         sections += [clauses.composition(t), curve_section(curve)]
-    if (published := clauses.paper(t)) is not None:
+    if (published := published_claim(t)) is not None:
         sections.append(published)
     if verified is not None:
         sections.append(_verified_section(verified))

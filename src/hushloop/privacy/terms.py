@@ -58,6 +58,8 @@ class Terms:
         out: dict[str, Any] = {
             "energy": c.energy,
             "response_energy": c.response_energy,
+            "weighting": None if c.weighting is None else c.weighting.tolist(),
+            "response_budget": c.response_budget,
             "rho": c.rho,
             "disturbance_bound": c.disturbance_bound,
             "response_bound": c.response_bound,
@@ -87,8 +89,12 @@ def first_collection(problem: Problem, energy: float | None = None) -> Collectio
 def terms(
     problem: Problem, profile: str, budget: Budget | None, users: int | None = None, mechanism: str | None = None,
     first: int = 256, growth: float = 2.0, energy: float | None = None,
+    block: tuple[Collection, NoiseScales] | None = None,
 ) -> Terms:  # fmt: skip
-    """The terms of a profile; `mechanism`, `first`, `growth` and `energy` replace what the profile would choose."""
+    """The terms of a profile; `mechanism`, `first`, `growth` and `energy` replace what the profile would choose.
+
+    `block` is how the first block of `refined` collects, and its noise, where a learner has chosen them.
+    """
     _one_of("profile", profile, PROFILES)
     if mechanism is not None:
         _one_of("mechanism", mechanism, MECHANISMS)
@@ -100,7 +106,8 @@ def terms(
         return _exact_terms(problem, profile, users, first, growth, energy)
     if profile != "refined":
         raise InvalidInput("mechanism", f"is {mechanism!r} for the profile {profile!r}", "it has none; take refined")
-    return _refined_terms(problem, _needed(budget), users, mechanism or "blocks", first, growth, energy)
+    schedule = Schedule(first, growth, users)
+    return _refined_terms(problem, _needed(budget), schedule, mechanism or "blocks", energy, block)
 
 
 def _paper_terms(
@@ -123,12 +130,13 @@ def _paper_terms(
 
 
 def _refined_terms(
-    problem: Problem, budget: Budget, users: int | None, mechanism: str, first: int, growth: float, energy: float | None
-) -> Terms:
-    schedule = Schedule(first, growth, users)
-    collection = first_collection(problem, energy)
+    problem: Problem, budget: Budget, schedule: Schedule, mechanism: str, energy: float | None,
+    block: tuple[Collection, NoiseScales] | None,
+) -> Terms:  # fmt: skip
+    collection = first_collection(problem, energy) if block is None else block[0]
     strategy = strategy_of(mechanism, budget, schedule, collection)
-    scales = strategy.scales(collection)
+    scales = strategy.scales(collection) if block is None else block[1]
+    strategy.check(collection, scales)
     return Terms(
         problem, "refined", mechanism, budget, strategy.guarantee(budget.delta, budget.adjacency),
         _mus(strategy, budget), collection, scales, scaled(scales, worst_factor(strategy, schedule)),

@@ -12,9 +12,11 @@ from .published import Published
 
 def declared(deployment: Deployment, published: Published, first: int) -> Statement:
     """`first` is the public size of the first block."""
+    order = deployment.first_order
+    assert order.scales is not None
     made = statement(
         deployment.problem, deployment.profile_name, deployment.budget, users=deployment.users, first=first,
-        source=ExactNoise(),
+        block=(order.collection, order.scales), source=ExactNoise(),
     )  # fmt: skip
     sections = [_unit(deployment, published), _operation(deployment)]
     if published.restores:

@@ -12,11 +12,12 @@ from typing import Any
 
 from ..agent import Agent
 from ..errors import HushloopError, InvalidInput
+from ..learning.learner import Order
 from ..lq import Problem
 from ..privacy.budget import Budget
 from ..privacy.mechanisms import Blocks, Mechanism, NoiseSource
 from ..privacy.schedule import whole
-from ..profiles import PROFILES, Profile, learner_of
+from ..profiles import PROFILES, Profile, first_order, learner_of
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -43,6 +44,11 @@ class Deployment:
     @cached_property
     def profile(self) -> Profile:
         return PROFILES[self.profile_name].with_(first=self.first)
+
+    @cached_property
+    def first_order(self) -> Order:
+        """What the first block runs and how it reports."""
+        return first_order(self.problem, self.profile, self.budget, self.users)
 
     @property
     def sizes(self) -> tuple[int, int]:
