@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from ..errors import HushloopError, InvalidInput
 
-
 LONGEST_WAIT = 30.0
 """Seconds without an answer after which a connection counts as lost."""
 
