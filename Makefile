@@ -39,8 +39,9 @@ $(READY): requirements.lock
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -e .
 	touch $@
 
-demo: $(READY)  ## show a plant: in the terminal, and as files in demo/
-	@$(BIN)/hushloop demo
+demo: $(READY)  ## learn a plant three ways: in the terminal, and as a report in demo/
+	@$(BIN)/hushloop plants draw toy --out demo
+	$(BIN)/hushloop demo --out demo
 
 demo-service: $(READY)  ## a server, 20,000 simulated homes and the dashboard; its picture goes to demo/
 	@$(BIN)/python -m hushloop.service.demo

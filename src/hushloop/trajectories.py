@@ -41,7 +41,7 @@ class Trajectories:
     @property
     def longest(self) -> int:
         """T of the longest episode."""
-        return max(g.controls.shape[1] for g in self.groups)
+        return max(int(g.controls.shape[1]) for g in self.groups)
 
 
 def read_trajectories(path: str | Path, problem: Problem, participations: int = 1) -> Trajectories:

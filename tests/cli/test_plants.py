@@ -1,4 +1,4 @@
-"""`hushloop plants` and `hushloop demo`."""
+"""`hushloop plants`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hushloop.cli import main
-from hushloop.cli.demo import plot
+from hushloop.cli._trajectories import plot
 from hushloop.lq import gallery
 
 
@@ -61,11 +61,11 @@ def test_a_problem_file_shows_what_is_known(problem_file: Path) -> None:
     assert "unknown" in run("plants", "show", problem_file).stdout
 
 
-def test_a_problem_file_is_sound_but_no_demo(problem_file: Path) -> None:
+def test_a_problem_file_is_sound_but_not_drawn(problem_file: Path) -> None:
     assert "a sound problem file, 3 states, 3 inputs" in run("plants", "check", problem_file).stdout
-    result = run("demo", problem_file)
+    result = run("plants", "draw", problem_file)
     assert result.exit_code == 3
-    assert "`demo` needs the truth" in result.stderr
+    assert "`plants draw` needs the truth" in result.stderr
 
 
 @pytest.mark.parametrize("name", gallery.names())
@@ -93,12 +93,12 @@ def test_a_malformed_file_exits_with_3_and_its_line(tmp_path: Path) -> None:
     assert result.stderr.startswith(f"error: {path}, line 2: `horizon`")
 
 
-def test_the_demo_draws_in_the_terminal_and_in_files(tmp_path: Path) -> None:
-    shown = document("demo", "--out", tmp_path / "figures")
+def test_trajectories_are_drawn_in_the_terminal_and_in_files(tmp_path: Path) -> None:
+    shown = document("plants", "draw", "--out", tmp_path / "figures")
     assert shown["optimal_cost"] < shown["idle_cost"]
     assert [Path(f).suffix for f in shown["files"]] == [".png", ".svg"]
     assert all(Path(f).stat().st_size > 1000 for f in shown["files"])
-    text = run("demo", "--out", tmp_path / "figures").stdout
+    text = run("plants", "draw", "--out", tmp_path / "figures").stdout
     assert "1.28167" in text
     assert "step 6" in text
 

@@ -18,7 +18,7 @@ def log_plot(curves: Mapping[str, Curve], x_label: str, width: int = 64, height:
     bottom, top = (f(math.log10(y) for _, y in points) for f in (min, max))
     right, top = max(right, left + 1e-9), max(top, bottom + 1e-9)
     grid = [[" "] * width for _ in range(height)]
-    for mark, curve in reversed(curves.items()):
+    for mark, curve in reversed(list(curves.items())):
         ordered = sorted((math.log10(x), math.log10(y)) for x, y in curve if x > 0 and y > 0)
         for column in range(width):
             at = left + (right - left) * column / (width - 1)

@@ -1,4 +1,4 @@
-"""`hushloop demo`: one plant of the gallery, what control is worth on it, and what that looks like."""
+"""`hushloop demo`: one plant learned as published, as refined and without a promise, with the report of that study."""
 
 from __future__ import annotations
 
@@ -8,113 +8,72 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ._common import load_plant, output_options, print_json, print_table, remark
+from ._plot import log_plot
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ..studies import Ran
 
-    from ..lq import Plant
-
-USERS = 200
+MARKS = "po·"
 
 
-@click.command(epilog="Example: hushloop demo uav --out demo")
-@click.argument("name", default="toy")
+@click.command(epilog="Example: hushloop demo --epsilon 8 --out demo")
+@click.option("--plant", default="toy", show_default=True, help="A plant of the gallery.")
+@click.option("--epsilon", type=float, default=1.0, show_default=True, help="ε; for the paper the printed one.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"), show_default=True)
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the users' starts and disturbances.")
 @output_options
-def command(name: str, out: Path, seed: int, as_json: bool, quiet: bool) -> None:
-    """Optimal control against doing nothing on a plant: costs, and trajectories here and in files."""
-    plant = load_plant(name, "demo")
-    runs = {
-        "optimal": states(plant, plant.optimal_gains, seed),
-        "idle": states(plant, plant.optimal_gains * 0.0, seed),
-    }
-    written = draw(plant, runs, out)
+def command(plant: str, epsilon: float, out: Path, as_json: bool, quiet: bool) -> None:
+    """Learn one plant three ways: loss by users, what is promised, and a report to look at."""
+    from ..studies import find
+    from ..studies.report import write_report
+    from ..studies.store import Store
+    from .study import shown
+
+    truth = load_plant(plant, "demo")
+    prepared = find("demo").prepared(plant=plant, epsilon=epsilon)
+    with shown("demo", quiet or as_json) as progress:
+        ran = prepared.run(out, resume=True, progress=progress)
+        page = write_report(ran, Store(out))
     if as_json:
-        print_json(
-            {
-                "name": plant.name,
-                "optimal_cost": plant.optimal_cost,
-                "idle_cost": plant.idle_cost,
-                "nominal_cost": plant.nominal_cost,
-                "files": [str(path) for path in written],
-            }
-        )
+        print_json({"plant": plant, "epsilon": epsilon, "findings": ran.findings, "report": str(page)})
         return
-    click.echo(f"{plant.name}: {plant.problem.about.story}")
+    click.echo(f"{truth.name}: {truth.problem.about.story}")
+    click.echo(
+        f"Best cost of a user {truth.optimal_cost:.4f}, doing nothing {truth.idle_cost:.4f}: "
+        f"{truth.idle_cost - truth.optimal_cost:.4f} is lost while nothing is learned.\n"
+    )
+    show(ran, quiet)
+    click.echo(f"\nThe report, with figures and the whole privacy statement: {page}")
+
+
+def show(ran: Ran, quiet: bool) -> None:
+    """Curves, numbers, and what is promised, in the terminal."""
+    from ..studies import find
+
+    curves = ran.tables["curves"]
+    labels = list(dict.fromkeys(curves["label"].to_list()))
+    marks = dict(zip(MARKS, labels, strict=False))
+    lines = {mark: _points(curves.filter(curves["label"] == label)) for mark, label in marks.items()}
+    click.echo("Mean loss of a user against the best controller, by users so far:\n")
+    click.echo(log_plot(lines, "users"))
+    click.echo("   ".join(f"{mark} {label}" for mark, label in marks.items()) + "\n")
+    summary = ran.tables["summary"]
     print_table(
-        ("what the controller knows", "expected cost of one user"),
+        ("agent", "regret", "users until a tenth of idle's loss"),
         [
-            ("everything (optimal)", plant.optimal_cost),
-            ("the nominal model alone", plant.nominal_cost),
-            ("nothing (no control)", plant.idle_cost),
+            (row["label"], row["regret"], "not yet" if row["time"] is None else f"{row['time']:,.0f}")
+            for row in summary.iter_rows(named=True)
         ],
     )
-    click.echo(f"\nDistance from the set-point, mean of {USERS} users: o optimal, · no control\n")
-    click.echo(plot({"o": distances(runs["optimal"]), "·": distances(runs["idle"])}))
-    for path in written:
-        remark(f"wrote {path}", quiet)
-    if not written:
-        remark("no files: matplotlib is not installed (pip install 'hushloop[plots]')", quiet)
+    for statement in find("demo").statements(ran.prepared.options):
+        g = statement.to_dict()["guarantee"]
+        others = ", ".join(f"{e:.3g} under {a}" for a, e in g["also"].items())
+        click.echo(
+            f"refined promises each person, whatever the others send and however long it goes on:\n"
+            f"ε = {g['epsilon']:.4g}, δ = {g['delta']:.2g} under {g['adjacency']} (ε = {others})"
+        )
+    for label, why in ran.failures.items():
+        remark(f"failed: {label}: {why.strip().splitlines()[-1]}", quiet)
 
 
-def states(plant: Plant, gains: NDArray[Any], seed: int) -> NDArray[Any]:
-    """(USERS, H+1, n) under u = Kx, cut as the device cuts; the same users whatever the gains."""
-    import numpy as np
-
-    problem, rng = plant.problem, np.random.default_rng(seed)
-    x = np.zeros((USERS, problem.horizon + 1, problem.n))
-    x[:, 0] = problem.start.sample(USERS, rng)
-    for h in range(problem.horizon):
-        u = np.array([problem.cut(row) for row in x[:, h] @ gains[h].T])
-        x[:, h + 1] = x[:, h] @ plant.A.T + u @ plant.B.T + problem.disturbance.sample(USERS, rng)
-    return x
-
-
-def distances(x: NDArray[Any]) -> list[float]:
-    """Mean ‖x_h‖ of the users, for h = 1..H+1."""
-    import numpy as np
-
-    return [float(v) for v in np.linalg.norm(x, axis=2).mean(axis=0)]
-
-
-def plot(curves: dict[str, list[float]], width: int = 60, height: int = 12) -> str:
-    """Curves as text: one mark each, the first on top."""
-    top = max(max(values) for values in curves.values()) or 1.0
-    grid = [[" "] * width for _ in range(height)]
-    for mark, values in reversed(curves.items()):
-        last = len(values) - 1
-        for column in range(width):
-            at = column / (width - 1) * last
-            left = min(int(at), last - 1)
-            value = values[left] + (at - left) * (values[left + 1] - values[left])
-            grid[height - 1 - round(value / top * (height - 1))][column] = mark
-    labels = [f"{top:8.3g} |"] + [" " * 8 + " |"] * (height - 2) + [f"{0.0:8.3g} |"]
-    lines = [label + "".join(row).rstrip() for label, row in zip(labels, grid, strict=True)]
-    return "\n".join(
-        [*lines, " " * 9 + "+" + "-" * width, " " * 10 + f"step 1{f'step {last + 1}':>{max(width - 6, 8)}}"]
-    )
-
-
-def draw(plant: Plant, runs: dict[str, NDArray[Any]], out: Path) -> list[Path]:
-    """The figure as PNG and SVG; nothing where matplotlib is missing."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        return []
-    figure = Figure(figsize=(8, 3.2 * plant.problem.n**0.5), layout="constrained")
-    names = plant.problem.units.state_names if plant.problem.units else [f"x{i + 1}" for i in range(plant.problem.n)]
-    axes = figure.subplots(plant.problem.n, 1, sharex=True, squeeze=False)[:, 0]
-    for i, axis in enumerate(axes):
-        for (label, x), color in zip(runs.items(), ("tab:blue", "tab:orange"), strict=True):
-            axis.plot(range(1, x.shape[1] + 1), x[:20, :, i].T, color=color, alpha=0.2, lw=0.8)
-            axis.plot(range(1, x.shape[1] + 1), x[:, :, i].mean(axis=0), color=color, lw=2, label=label)
-        axis.set_ylabel(names[i].split(",")[0], fontsize=8)
-        axis.axhline(0.0, color="gray", lw=0.5)
-    axes[0].legend(title=f"{plant.name}, scaled units")
-    axes[-1].set_xlabel("step")
-    out.mkdir(parents=True, exist_ok=True)
-    paths = [out / f"{plant.name}.{kind}" for kind in ("png", "svg")]
-    for path in paths:
-        figure.savefig(path)
-    return paths
+def _points(curve: Any) -> list[tuple[float, float]]:
+    return [(float(u), max(float(v), 1e-12)) for u, v in zip(curve["users"], curve["loss"], strict=True)]

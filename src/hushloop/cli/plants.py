@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._common import load_problem, output_options, plain, print_json, print_table, remark
+from ._common import load_plant, load_problem, output_options, plain, print_json, print_table, remark
 
 if TYPE_CHECKING:
     from ..lq import Plant, Problem
@@ -41,6 +42,18 @@ def show(name_or_file: str, as_json: bool, quiet: bool) -> None:
         print_json(document)
     else:
         print_description(document)
+
+
+@command.command(epilog="Example: hushloop plants draw uav --out demo")
+@click.argument("name_or_file", default="toy")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"), show_default=True)
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the users' starts and disturbances.")
+@output_options
+def draw(name_or_file: str, out: Path, seed: int, as_json: bool, quiet: bool) -> None:
+    """Trajectories under optimal control and under none, here and in files."""
+    from ._trajectories import show_plant
+
+    show_plant(load_plant(name_or_file, "plants draw"), out, seed, as_json, quiet)
 
 
 @command.command(epilog="Example: hushloop plants export toy > toy.toml")
