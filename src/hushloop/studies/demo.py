@@ -58,8 +58,8 @@ def draw(t: Tables, o: Options) -> Figure:
 def findings(t: Tables, o: Options) -> list[str]:
     out = []
     for row in t["summary"].iter_rows(named=True):
-        time = "never" if row["time"] is None else f"after {row['time']:,.0f} users"
-        out.append(f"{row['label']}: nine tenths of what control is worth are won {time} (median of {row['seeds']}).")
+        when = f"not within {row['users']:,} users" if row["time"] is None else f"after {row['time']:,.0f} users"
+        out.append(f"{row['label']}: nine tenths of what control is worth are won {when} (median of {row['seeds']}).")
     return out
 
 
