@@ -117,3 +117,12 @@ def test_a_state_goes_back_only_where_it_came_from() -> None:
     state = Mechanism(Blocks(Budget(1.0)), StreamNoise(0)).state()
     with pytest.raises(InvalidInput, match="saved by"):
         Mechanism.from_state(Exact(), StreamNoise(0), state)
+
+
+def test_a_state_does_not_go_on_under_a_smaller_budget() -> None:
+    mechanism = Mechanism(Blocks(Budget(8.0)), StreamNoise(0))
+    mechanism.open(collection(), 10)
+    Mechanism.from_state(Blocks(Budget(8.0)), StreamNoise(0), mechanism.state())
+    for less in (Budget(0.1), Budget(8.0, participations=2), Budget(8.0, 1e-9)):
+        with pytest.raises(InvalidInput, match="add more noise"):
+            Mechanism.from_state(Blocks(less), StreamNoise(0), mechanism.state())

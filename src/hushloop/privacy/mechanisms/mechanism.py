@@ -111,6 +111,7 @@ class Mechanism:
         if state["block"] is not None:
             assert out.collection is not None
             out.block = Block._from_state(out, out.collection, state["block"])
+            strategy.check(out.collection, out.block.scales)  # its noise was drawn for the budget of the state
         return out
 
 
