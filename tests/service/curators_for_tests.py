@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from hushloop.device import Assignment, Report
 from hushloop.lq import gallery
 from hushloop.privacy.budget import Budget
 from hushloop.privacy.mechanisms import NoiseSource
-from hushloop.privacy.noise import SeededNoise
+from hushloop.privacy.noise import ExactNoise, Pair, SeededNoise
+from hushloop.privacy.sensitivity import NoiseScales
 from hushloop.service.clock import Clock
 from hushloop.service.curator import Curator, Parts
 from hushloop.service.deployment import Deployment
@@ -34,6 +36,23 @@ class Wall:
 
     def __call__(self) -> float:
         return self.now
+
+
+@dataclass
+class Recorded:
+    """Exact noise, remembered by its number; a second one plays it again."""
+
+    draws: dict[int, Pair] = field(default_factory=dict)
+    replay: bool = False
+    name = "recorded"
+    description = "exact noise that a test remembers"
+    grid = True
+
+    def draw(self, p: int, n: int, scales: NoiseScales, index: int, isotropic: bool = True) -> Pair:
+        if not self.replay:
+            assert index not in self.draws, "noise was drawn twice for one block"
+            self.draws[index] = ExactNoise().draw(p, n, scales, index, isotropic)
+        return self.draws[index]
 
 
 def deployment(first: int = 8, **changes: Any) -> Deployment:

@@ -93,3 +93,15 @@ def test_the_statement_adds_the_deployment_before_what_is_not_protected(tmp_path
     assert made.document["schedule"]["first"] == 8
     assert made.document["noise"]["source"] == "opendp"
     served.close()
+
+
+def test_a_trial_in_memory_leaves_the_files_of_a_deployment_alone(tmp_path: Path) -> None:
+    from hushloop.service.server import Files, take_up
+
+    operator = tmp_path / "operator.key"
+    served = Files.beside("postgresql://somewhere/else", operator)
+    served.highwater.write_text("the mark of a deployment")
+    for _ in range(2):
+        take_up(deployment(), "memory:", Files.beside("memory:", operator)).close()
+    assert served.highwater.read_text() == "the mark of a deployment"
+    assert not served.secret.exists()

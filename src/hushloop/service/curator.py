@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import HushloopError
+from ..privacy.budget import Budget
 from ..privacy.mechanisms import NoiseSource
 from . import faults, opening, refusals
 from .block import OpenSums, close_block, encode_release, open_rows
@@ -17,7 +18,7 @@ from .deployment import Deployment
 from .highwater import HighWater
 from .judge import Answer, Desk, Incoming
 from .keys import ServerSecret, make_tickets
-from .protocol import TicketRequest, TicketsAnswer
+from .protocol import ReleaseOut, TicketRequest, TicketsAnswer
 from .published import Published
 from .refusals import RefusedError
 from .store import Store, StoreError
@@ -137,13 +138,8 @@ class Curator:
         store, deployment = parts.store, parts.deployment
         closed = close_block(deployment, parts.source, block)
         place = Place(self.place.epoch, block.block + 1) if closed.next_agent is not None else self.place
-        release, budget = closed.release, deployment.budget
-        facts = {
-            "block": block.block, "assignment_id": block.assignment_id, "users": release.users,
-            "sigma_s": release.sigma_s, "sigma_c": release.sigma_c, "mu": budget.mu, "epsilon": budget.epsilon,
-            "delta": budget.delta, "adjacency": budget.adjacency,
-        }  # fmt: skip
-        entry = chained(self._last, now, "release", facts)
+        release = closed.release
+        entry = chained(self._last, now, "release", spent_on(release, deployment.budget))
         with store.transaction():
             store.add_release(block.block, encode_release(release))
             store.append(entry)
@@ -185,6 +181,15 @@ class Curator:
         )  # fmt: skip
         above = Place(max(newer.epoch, self.place.epoch), newer.index)
         self.parts.highwater.raise_to(above if above > self.place else Place(self.place.epoch, self.place.index + 1))
+
+
+def spent_on(release: ReleaseOut, budget: Budget) -> dict[str, object]:
+    """The ledger's words on a release: whom it covers, and what it cost each of them."""
+    return {
+        "block": release.index, "assignment_id": release.assignment_id, "users": release.users,
+        "sigma_s": release.sigma_s, "sigma_c": release.sigma_c, "mu": budget.mu, "epsilon": budget.epsilon,
+        "delta": budget.delta, "adjacency": budget.adjacency,
+    }  # fmt: skip
 
 
 def failed(curator: Curator, why: Exception) -> refusals.Refusal:

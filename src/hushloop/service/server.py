@@ -50,6 +50,8 @@ class Files:
     @staticmethod
     def beside(url: str, operator: Path) -> Files:
         base = sqlite_path(url) or operator
+        if url == "memory:":  # a trial must not touch the files of a deployment that has the same operator
+            base = operator.with_name(operator.name + ".memory")
         return Files(operator, base.with_name(base.name + ".secret"), base.with_name(base.name + ".highwater"))
 
 
