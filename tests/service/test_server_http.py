@@ -294,24 +294,3 @@ def test_a_failing_store_answers_503_and_counts_nothing(
         "it must not go on by itself"
     )
     assert (fresh_http.get("/healthz").status_code, fresh_http.get("/healthz").json()["status"]) == (503, "broken")
-
-
-def test_what_waits_when_the_server_stops_is_answered(fresh: Service) -> None:
-    import asyncio
-
-    from curators_for_tests import incoming, tickets, wire
-
-    async def burst() -> list[Any]:
-        fresh.writer.start()
-        rng = np.random.default_rng(0)
-        now = assignment(fresh.curator)
-        batch = [incoming(fresh.curator, wire(episode(now, rng)), t) for t in given]
-        waiting = [fresh.writer.report(item) for item in batch]
-        await fresh.writer.stop()
-        late = fresh.writer.report(batch[0])
-        return [await future for future in [*waiting, late]]
-
-    given = tickets(fresh.curator, 5)
-    answers = asyncio.run(burst())
-    assert [getattr(a, "accepted", False) for a in answers[:5]] == [True] * 5
-    assert answers[5].code == "stopping"
