@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..lq.files import load
 from ..privacy.budget import Budget
 from ..privacy.statement import Statement, statement
 from .cell import Cell
-from .figures import band_line, new_figure
+from .figures import band_line, look, new_figure
 from .study import Drawing, Frames, Options, Study, Tables
 from .summary import curves, lines
 from .tasks import fleet_cell, long_cell
@@ -84,10 +84,10 @@ def draw_loss(t: Tables, o: Options) -> Figure:
             band_line(axes, one, "loss", k, label)
     idle = _idle(t, o)
     axes.axhline(idle, color="#999999", linewidth=1)
-    axes.annotate("idle", (1.0, idle), (-4, 4), ("axes fraction", "data"), "offset points", ha="right", fontsize=9)
     axes.axhline(idle / 10, color="#999999", linewidth=1, linestyle=":")
-    axes.annotate("a tenth of idle", (1.0, idle / 10), (-4, 4), ("axes fraction", "data"), "offset points",
-                  ha="right", fontsize=9)  # fmt: skip
+    for text, level in (("idle", idle), ("a tenth of idle", idle / 10)):
+        axes.annotate(text, (1.0, level), (-2, 3), ("axes fraction", "data"), "offset points", ha="right", fontsize=9,
+                      bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1})  # fmt: skip
     axes.set(xscale="log", yscale="log", xlabel="users so far", ylabel="mean loss of a user", title=o["paper_plant"])
     axes.legend(loc="lower left", ncols=2)
     return figure
@@ -105,19 +105,13 @@ def draw_plants(t: Tables, o: Options) -> Figure:
         at = [o["plants"].index(p) + (k - (len(labels) - 1) / 2) * 0.16 for p in one["plant"]]
         share = {key: (one[key] / (one["idle_loss"] * one["users"])).to_numpy() for key in
                  ("regret_low", "regret", "regret_high")}  # fmt: skip
-        from .figures import look
-
         style = {**look(k + len(o["epsilons"])), "linestyle": "none", "markersize": 6}
         error = [share["regret"] - share["regret_low"], share["regret_high"] - share["regret"]]
-        axes.errorbar(at, share["regret"], yerr=error, label=label, capsize=2, linewidth=1, **_no_line(style))
+        axes.errorbar(at, share["regret"], yerr=error, label=label, capsize=2, linewidth=1, **style)
     axes.set_xticks(range(len(o["plants"])), o["plants"])
     axes.set(yscale="log", ylabel="regret over idle's", title=f"{o['users']:,} users")
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
-
-
-def _no_line(style: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in style.items() if key != "linewidth"}
 
 
 def draw_check(t: Tables, o: Options) -> Figure:
