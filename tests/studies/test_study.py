@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,13 @@ def test_failures_are_recorded_shown_and_tried_again(tmp_path: Path) -> None:
 def test_nothing_at_all_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(HushloopError, match="no cell"):
         study("tiny_study:STUDY", seeds=0, failures=["a"]).run(tmp_path, workers=1)
+
+
+def test_a_table_none_of_whose_cells_has_finished_is_named(tmp_path: Path) -> None:
+    prepared = study("tiny_study:STUDY", failures=["a"])
+    broken = replace(prepared.study, tables=lambda frames, o: {"other": frames["other"]})
+    with pytest.raises(HushloopError, match=r"table 'other'.*fails, a"):
+        replace(prepared, study=broken).run(tmp_path, workers=1)
 
 
 @pytest.mark.slow

@@ -157,11 +157,20 @@ def finish(prepared: Prepared, store: Store) -> Ran:
             missing += 1
     whole = {name: pl.concat(parts, how="diagonal_relaxed") for name, parts in frames.items()}
     if not whole:
-        first = next(iter(failures.items()), ("", "nothing has run"))
-        raise HushloopError(f"no cell of {prepared.study.name} has finished; {first[0]}: {first[1].strip()[-300:]}")
-    tables = prepared.study.tables(whole, prepared.options)
+        raise _nothing(prepared, "no cell", failures)
+    try:
+        tables = prepared.study.tables(whole, prepared.options)
+    except KeyError as table:  # none of the cells that it is made of has finished
+        if not failures and not missing:
+            raise
+        raise _nothing(prepared, f"no cell for the table {table}", failures) from table
     store.write_tables(tables)
     return Ran(prepared, tables, failures, missing, seconds)
+
+
+def _nothing(prepared: Prepared, what: str, failures: dict[str, str]) -> HushloopError:
+    label, why = next(iter(failures.items()), ("", "some have not run: --resume runs them"))
+    return HushloopError(f"{what} of {prepared.study.name} has finished; {label}: {why.strip()[-300:]}")
 
 
 def _execute(cells: list[Cell], started: Started, workers: int | None, cluster: str | None) -> Finished:
