@@ -10,6 +10,7 @@ import math
 import re
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -131,6 +132,14 @@ def test_the_tables_hold_the_views_numbers() -> None:
     assert found["controller"][3]["x2_before"] == v.first.gains[3, 0, 1]
     assert {row["adjacency"]: row["epsilon"] for row in found["privacy"]} == v.epsilons
     assert found["trajectories"][0]["now_mean"] == v.runs[0].now[0, 0]
+
+
+def test_the_reference_has_every_column() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")
+    for table in tables(view(1)).values():
+        (row,) = re.findall(rf"^\| `{table.name}` \| (.*) \|$", page, flags=re.M)
+        for column in table.columns:
+            assert f"`{re.sub('^x[0-9]+_', '…_', column)}`" in row
 
 
 def test_what_is_not_certified_is_said() -> None:
