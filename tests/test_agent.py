@@ -204,3 +204,26 @@ def test_guarantee_is_what_was_asked_for(adjacency: str, participations: int) ->
     assert 0.999 < found.epsilon <= 1.0
     assert found.also.keys() == {"replace-one", "zero-out"} - {adjacency}
     assert build(TOY.problem, PROFILES["nonprivate"]).guarantee(1e-6, adjacency).epsilon == float("inf")
+
+
+def test_a_step_of_learning_that_fails_is_tried_again_and_the_release_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    straight, shaken = agent_of("refined"), agent_of("refined")
+    learn = type(shaken.learner).learn
+
+    def fails(*_: object) -> None:
+        raise MemoryError
+
+    for user in range(12):
+        report = report_of(straight, TOY, 1, user)
+        straight.receive(report)
+        if user == 7:
+            monkeypatch.setattr(type(shaken.learner), "learn", fails)
+            with pytest.raises(MemoryError):
+                shaken.receive(report)
+            assert not shaken.finished
+            monkeypatch.setattr(type(shaken.learner), "learn", learn)
+        else:
+            shaken.receive(report)
+    assert straight.state() == shaken.state()

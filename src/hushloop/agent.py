@@ -30,7 +30,8 @@ class Agent:
         self.users = users  # K, after which nothing more is learned
         self.knowledge: Knowledge = learner.start()
         self.order: Order = learner.order(self.knowledge)
-        self.release: Release | None = None  # the latest
+        self.release: Release | None = None  # the latest that was learned from
+        self._unlearned: Release | None = None
         self._open()
 
     @property
@@ -40,7 +41,7 @@ class Agent:
 
     @property
     def finished(self) -> bool:
-        return self.mechanism.block is None
+        return self.users is not None and self.mechanism.total_users >= self.users
 
     @property
     def room(self) -> int:
@@ -73,13 +74,8 @@ class Agent:
 
     def close(self) -> Release | None:
         """End the open block now: at a public deadline, never because of what is in it."""
-        release = self._block().close()
-        if release is not None:
-            self.knowledge = self.learner.learn(self.knowledge, self.order, release)
-            self.release = release
-        if self.users is None or self.mechanism.total_users < self.users:
-            self.order = self.learner.order(self.knowledge)
-            self._open()
+        release = self._unlearned = self._block().close()
+        self._go_on()
         return release
 
     def guarantee(self, delta: float, adjacency: Adjacency) -> Guarantee:
@@ -87,6 +83,8 @@ class Agent:
 
     def state(self) -> dict[str, Any]:
         """Everything at this very report, noise included, as plain values. As secret as the reports themselves."""
+        if not self.finished:
+            self._block()
         return {
             "mechanism": self.mechanism.state(),
             "knowledge": dump_knowledge(self.knowledge),
@@ -102,8 +100,17 @@ class Agent:
         out.users = state["users"]
         out.knowledge = load_knowledge(state["knowledge"])
         out.order = load_order(state["order"])
-        out.release = None
+        out.release = out._unlearned = None
         return out
+
+    def _go_on(self) -> None:
+        """Learn from the release, if that is still to be done, and open the next block; can be tried again."""
+        if self._unlearned is not None:
+            self.knowledge = self.learner.learn(self.knowledge, self.order, self._unlearned)
+            self.release, self._unlearned = self._unlearned, None
+        if not self.finished:
+            self.order = self.learner.order(self.knowledge)
+            self._open()
 
     def _open(self) -> None:
         order = self.order
@@ -111,7 +118,10 @@ class Agent:
 
     def _block(self) -> Block:
         if self.mechanism.block is None:
-            raise HushloopError(f"all {self.users} users have reported: nothing more is counted under this budget")
+            if self.finished:
+                raise HushloopError(f"all {self.users} users have reported: nothing more is counted under this budget")
+            self._go_on()
+        assert self.mechanism.block is not None
         return self.mechanism.block
 
     def _close_when_full(self) -> None:

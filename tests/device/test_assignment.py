@@ -141,3 +141,9 @@ def test_the_device_needs_numpy_alone() -> None:
     code = f"import sys, hushloop.device; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("weighting", [np.ones((3, 3)), np.diag([1.0, 1.0, -1.0]), np.triu(np.ones((3, 3)))])
+def test_a_weighting_from_which_nothing_can_be_read_back_is_refused(weighting: np.ndarray) -> None:
+    with pytest.raises(InvalidInput, match="weighting"):
+        Collection(0, np.zeros((3, 2)), np.eye(3), 1.0, 0.1, None, 5, weighting, 1.0)

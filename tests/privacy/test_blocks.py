@@ -11,8 +11,10 @@ from hushloop.device import Collection, Report
 from hushloop.errors import HushloopError, InvalidInput
 from hushloop.privacy import Adjacency, Budget, Sums
 from hushloop.privacy.accounting import epsilon_of
+from hushloop.privacy.budget import RESERVED
 from hushloop.privacy.mechanisms import Blocks, Mechanism
 from hushloop.privacy.mechanisms.stream import StreamNoise
+from hushloop.privacy.noise import ExactNoise
 from hushloop.privacy.sensitivity import NoiseScales, pair_sensitivity
 
 
@@ -49,7 +51,7 @@ def test_the_other_adjacency_holds_whatever_is_collected(adjacency: Adjacency) -
         scales = strategy.scales(c)
         worst = max(worst, pair_sensitivity(c, 1 / scales.sigma_s, 1 / scales.sigma_c, other))
     assert 0.5 * promised < worst <= promised
-    assert strategy.guarantee(1e-6, adjacency).also[other] == epsilon_of(promised, 1e-6)
+    assert strategy.guarantee(1e-6, adjacency).also[other] == epsilon_of(promised, 1e-6 * (1 - RESERVED))
 
 
 def test_scales_of_ones_own_must_keep_the_budget() -> None:
@@ -126,3 +128,15 @@ def test_a_state_does_not_go_on_under_a_smaller_budget() -> None:
     for less in (Budget(0.1), Budget(8.0, participations=2), Budget(8.0, 1e-9)):
         with pytest.raises(InvalidInput, match="add more noise"):
             Mechanism.from_state(Blocks(less), StreamNoise(0), mechanism.state())
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "refused"), [(0.1, False), (8.0, False), (15.0, False), (30.0, True), (100.0, True)]
+)
+def test_whole_numbers_are_refused_where_they_add_more_to_delta_than_is_reserved(epsilon: float, refused: bool) -> None:
+    mechanism = Mechanism(Blocks(Budget(epsilon)), ExactNoise())
+    if refused:
+        with pytest.raises(InvalidInput, match="whole numbers"):
+            mechanism.open(collection(), 10)
+    else:
+        mechanism.open(collection(), 10)

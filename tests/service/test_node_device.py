@@ -69,7 +69,10 @@ def random_case(rng: np.random.Generator) -> dict[str, Any]:
         shape = (shape + shape.T) / 2
     bound = float(rng.choice([0.3, 1.0, 7.0])) if shape is None or rng.random() < 0.3 else None
     budget = float(rng.choice([0.01, 1.0])) if shape is not None and rng.random() < 0.5 else None
-    weighting = rng.normal(size=(p, p)) if (bound or budget) and rng.random() < 0.5 else None
+    root = rng.normal(size=(p, p))
+    weighting = root @ root.T + 1e-3 * np.eye(p) if (bound or budget) and rng.random() < 0.5 else None
+    if weighting is not None:
+        weighting = (weighting + weighting.T) / 2
     collection = Collection(
         0, rng.choice([0.0, 0.4, 50.0]) * rng.normal(size=(p, n)), shape,
         float(rng.choice([2.0**-30, 1e-3, 0.7, 2.0, 16.25, 1e6])), float(rng.choice([0.0, 0.1])), bound, horizon,

@@ -113,8 +113,12 @@ class Collection:
             raise InvalidInput("shape", "and `response_bound` are both missing", "one of them must bound the response")
         if self.weighting is not None:
             weighting = np.ascontiguousarray(self.weighting, dtype=float)
-            if weighting.shape != (p, p) or not np.isfinite(weighting).all():
-                raise InvalidInput("weighting", f"has shape {weighting.shape}", f"give a finite {p}×{p} matrix")
+            if weighting.shape != (p, p) or not np.isfinite(weighting).all() or (weighting != weighting.T).any():
+                raise InvalidInput(
+                    "weighting", f"has shape {weighting.shape}", f"give a finite symmetric {p}×{p} matrix"
+                )
+            if not np.linalg.eigvalsh(weighting)[0] > 0.0:
+                raise InvalidInput("weighting", "is not positive definite", "releases could not be read back from Tz")
             if self.response_budget is None and self.response_bound is None:
                 raise InvalidInput("weighting", "comes without `response_budget`", "one must bound the responses")
             object.__setattr__(self, "weighting", weighting)

@@ -33,6 +33,9 @@ FINE = 1.624 ** np.array([-0.67, -0.33, 0.33, 0.67])
 MOST_REACH = 2.0**28
 """Responses are never budgeted beyond this, so that sums fit 64 bits whatever a belief predicts."""
 
+PLAIN = 2.0**20
+"""Sums of z itself are not thought of where their mean is beyond this, or below its inverse: only of Tz, of size 1."""
+
 LEAST_AXIS = 1e-3
 """The weighting's least axis over its largest: keeps the change of coordinates well conditioned."""
 
@@ -106,7 +109,9 @@ def weightings(estimate: Estimate, form: Array, moments: Array) -> list[Array | 
     inner = power(moments + float(np.trace(moments)) * ridge, -0.5)
     matters = inner @ power(inner @ (form + float(np.trace(form)) * ridge) @ inner, 0.5) @ inner
     squares = [matters, power(estimate.precision, -0.5), power(estimate.precision, -1.0)]
-    return [None, *(_weighting(square, moments) for square in squares)]
+    weighted: list[Array | None] = [_weighting(square, moments) for square in squares]
+    size = float(np.trace(moments))
+    return [None, *weighted] if 1 / PLAIN < size < PLAIN else weighted
 
 
 def _weighting(square: Array, moments: Array) -> Array:

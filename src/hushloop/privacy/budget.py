@@ -11,6 +11,8 @@ from ..errors import InvalidInput
 Adjacency = Literal["replace-one", "zero-out"]
 ADJACENCIES: tuple[str, ...] = get_args(Adjacency)
 LARGEST_EPSILON = 1e6
+RESERVED = 1e-6
+"""The share of δ that is kept for noise in whole numbers, which is Gaussian but for that (see `noise`)."""
 
 
 def other(adjacency: Adjacency) -> Adjacency:
@@ -41,10 +43,10 @@ class Budget:
 
     @property
     def mu(self) -> float:
-        """The μ of Gaussian differential privacy that one report may spend, rounded down."""
+        """The μ of Gaussian differential privacy that one report may spend at (1 − RESERVED)δ, rounded down."""
         from .accounting import mu_of
 
-        return mu_of(self.epsilon, self.delta) / self.participations * (1.0 - 2.0**-48)
+        return mu_of(self.epsilon, self.delta * (1.0 - RESERVED)) / self.participations * (1.0 - 2.0**-48)
 
 
 @dataclass(frozen=True)

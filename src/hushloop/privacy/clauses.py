@@ -8,7 +8,7 @@ from typing import get_args
 
 from ..device.report import GRID
 from ..errors import InvalidInput
-from .budget import Adjacency
+from .budget import RESERVED, Adjacency
 from .noise import ExactNoise, NoiseSource, SeededNoise, discretisation_delta
 from .terms import Terms
 
@@ -163,8 +163,8 @@ def _on_the_grid(terms: Terms, epsilon: float) -> str:
         return f"The exact sampler cannot draw this noise and refuses to: {why}."
     return (
         "The whole-number sampler is exactly zero-concentrated private with ρ = μ²/2. The ε(δ) curve here is that of "
-        "the "
-        f"continuous Gaussian; whole numbers add less than {extra:.2g} to δ for each noisy sum that a report lies in."
+        f"continuous Gaussian at (1 − {RESERVED:g})δ; whole numbers add less than {extra:.2g} to δ for each noisy sum "
+        f"that a report lies in, and a deployment in which that is more than {RESERVED:g}·δ is refused."
     )
 
 
@@ -173,7 +173,7 @@ def schedule(terms: Terms) -> Section:
     endless = "K is not known" + ("" if terms.guarantee is None else "; the guarantee holds for ever")
     known = endless if s["users"] is None else f"K = {s['users']} users"
     rule = {
-        "every-episode": "a release before every episode",
+        "every-episode": "a release before every episode, of which an agent may look at fewer (post-processing)",
         "every-n": f"a release after every {s['first']} users",
         "geometric": f"block t = 0, 1, … has ⌊{s['first']}·{s['growth']:g}ᵗ⌋ users",
     }[s["kind"]]

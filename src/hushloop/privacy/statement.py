@@ -12,7 +12,7 @@ from ..device import Collection
 from ..lq import Problem
 from . import clauses
 from .accounting import epsilon_curve, independent_epsilon
-from .budget import Budget
+from .budget import RESERVED, Budget
 from .clauses import Section
 from .noise import NoiseSource
 from .published_claim import published_claim
@@ -102,7 +102,10 @@ def state(
 def curve_of(t: Terms) -> Curve | None:
     if t.guarantee is None:
         return None
-    epsilons = {str(key): tuple(epsilon_curve(mu, CURVE_DELTAS)) for key, mu in t.mu.items()}
+    epsilons = {
+        str(key): tuple(epsilon_curve(mu, [delta * (1.0 - RESERVED) for delta in CURVE_DELTAS]))
+        for key, mu in t.mu.items()
+    }
     return Curve(CURVE_DELTAS, epsilons, t.guarantee.delta)
 
 
@@ -120,7 +123,7 @@ def verified_document(t: Terms) -> dict[str, float] | None:
     """ε recomputed by an accountant that is not ours."""
     if t.guarantee is None:
         return None
-    epsilon = independent_epsilon(t.guarantee.mu, t.guarantee.delta)
+    epsilon = independent_epsilon(t.guarantee.mu, t.guarantee.delta * (1.0 - RESERVED))
     return {"epsilon": epsilon, "difference": t.guarantee.epsilon - epsilon}
 
 

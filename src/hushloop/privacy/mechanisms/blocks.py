@@ -12,8 +12,8 @@ import numpy as np
 
 from ...device import Collection
 from ...errors import InvalidInput
-from ..budget import Adjacency, Budget, Guarantee, other
-from ..noise import NoiseSource
+from ..budget import RESERVED, Adjacency, Budget, Guarantee, other
+from ..noise import NoiseSource, discretisation_delta
 from ..release import Sums
 from ..sensitivity import NoiseScales, noise_scales, pair_sensitivity
 from .base import Array, Key, Memory, Noise, Step, sums_of
@@ -61,6 +61,15 @@ class Blocks:
         return ((0, memory["index"]),)
 
     def draw(self, source: NoiseSource, key: Key, p: int, n: int, scales: NoiseScales) -> Noise:
+        """Whole numbers are refused where what they add to δ is more than the budget has reserved for it."""
+        budget = self.budget
+        if source.grid:
+            extra = budget.participations * discretisation_delta(p, n, scales, budget.epsilon, self.isotropic)
+            if extra > RESERVED * budget.delta:
+                raise InvalidInput(
+                    "epsilon", f"is {budget.epsilon:g}, where noise in whole numbers adds {extra:.2g} to δ",
+                    "ask for a smaller ε or a larger δ: at ε up to 15 it is far below what is reserved",
+                )  # fmt: skip
         return Noise.drawn(source, key, p, n, scales, self.isotropic)
 
     def release(self, memory: Memory, sums: Sums, noise: Mapping[Key, Noise]) -> Step:

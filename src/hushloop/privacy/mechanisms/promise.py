@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..accounting import epsilon_of, for_participations
-from ..budget import Adjacency, Budget, Guarantee, other
+from ..budget import RESERVED, Adjacency, Budget, Guarantee, other
 
 
 def promise(
@@ -12,7 +12,7 @@ def promise(
     """A person with P reports spends P·μ. Where `asked` was met, ε at its own terms is never printed above it."""
     epsilons: dict[Adjacency, float] = {}
     for key, mu in mus.items():
-        epsilons[key] = epsilon_of(for_participations(mu, participations), delta)
+        epsilons[key] = epsilon_of(for_participations(mu, participations), delta * (1.0 - RESERVED))
         if asked is not None and key == asked.adjacency and delta == asked.delta and mu <= asked.mu:
             epsilons[key] = min(epsilons[key], asked.epsilon)
     mu = for_participations(mus[adjacency], participations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -45,6 +46,9 @@ MIGRATIONS: tuple[str, ...] = (
 """MIGRATIONS[k] makes format k+1 of format k."""
 
 
+LOCK_TRIES, LOCK_PAUSE = 20, 0.1
+
+
 class PostgresStore:
     """See `Store`. Everything is in the schema `hushloop` of the database; commits wait for the disk."""
 
@@ -61,8 +65,16 @@ class PostgresStore:
             self._db.close()
             raise
 
+    def _locked(self) -> bool:
+        """Be the one server. A server that has just stopped may keep its lock until PostgreSQL has seen it go."""
+        for _ in range(LOCK_TRIES):
+            if self._rows("SELECT pg_try_advisory_lock(%s)", SERVER)[0][0]:
+                return True
+            time.sleep(LOCK_PAUSE)
+        return False
+
     def _prepare(self, serving: bool, make: bool) -> None:
-        if serving and not self._rows("SELECT pg_try_advisory_lock(%s)", SERVER)[0][0]:
+        if serving and not self._locked():
             raise StoreError(f"another server uses {self._name}: stop it first, or take another database")
         version = 0
         if self._rows("SELECT 1 FROM pg_namespace WHERE nspname = 'hushloop'"):
