@@ -93,8 +93,8 @@ def _print(advice: Advice) -> None:
     click.echo(f"against the nominal model: {words(advice.nominal)}")
     if advice.never:
         click.echo(
-            f"{advice.never:.0%} of the plants drawn had not learned when the rehearsal ended (--most); some never can, "
-            "where limits cut the best controller"
+            f"{advice.never:.0%} of the plants drawn had not learned when the rehearsal ended; some never can: "
+            "limits cut their best controller"
         )
     rows = [(row["epsilon"], words(row["idle"]), words(row["nominal"])) for row in advice.table]
     print_table(("ε", "users, against doing nothing", "against the nominal model"), rows)
