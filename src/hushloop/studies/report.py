@@ -88,8 +88,13 @@ def _page(ran: Ran, figures: list[str]) -> str:
 
 
 def _found(sentences: list[str]) -> str:
-    items = "".join(f"<li>{escape(s)}</li>" for s in sentences)
+    items = "".join(f"<li>{_inline(s)}</li>" for s in sentences)
     return f"<h2>What was found</h2><ul>{items}</ul>" if items else ""
+
+
+def _inline(text: str) -> str:
+    """Escaped text with `code`."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _trouble(ran: Ran) -> list[str]:
@@ -146,7 +151,9 @@ def _statement(statement: Statement) -> str:
     body = page[page.index("<body>") + 6 : page.index("</body>")]
     body = re.sub(r"<h1>.*?</h1>", "", body, flags=re.DOTALL)
     body = re.sub(r"(</?)h2", r"\1h4", body)
-    return f"<details><summary>{escape(statement.title)}</summary>{body}</details>"
+    claimed = statement.document["claimed"]
+    asked = "" if claimed is None else f", ε = {claimed['epsilon']:g}, δ = {claimed['delta']:g}"
+    return f"<details><summary>{escape(statement.title + asked)}</summary>{body}</details>"
 
 
 def _configuration(prepared: Prepared) -> str:
