@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
-from pages_for_tests import DOCS, PAGES, mentioned, name_of, text_of, typed, words_of
+from pages_for_tests import DOCS, PAGES, ROOT, blocks, mentioned, name_of, prose, text_of, typed, words_of
 
 from hushloop.cli import main
 
@@ -60,3 +62,21 @@ def test_the_reference_is_the_help_of_today(monkeypatch: pytest.MonkeyPatch) -> 
     from make_cli_page import PAGE, page
 
     assert PAGE.read_text(encoding="utf-8") == page(), "run `python docs/make_cli_page.py`"
+
+
+def test_scripts_and_targets_exist() -> None:
+    """`python FILE`, `python -m MODULE` and `make TARGET`, wherever they are typed or mentioned."""
+    targets = set(re.findall(r"^([a-z-]+):", text_of(ROOT / "Makefile"), flags=re.M))
+    seen = 0
+    for page in PAGES:
+        code = "\n".join(
+            [*blocks(text_of(page), r"(?:console|text)"), *re.findall(r"`([^`\n]+)`", prose(text_of(page)))]
+        )
+        for script in re.findall(r"\bpython ((?:examples|docs|benchmarks)/\S+)", code):
+            assert (ROOT / script).is_file(), name_of(page)
+        for module in re.findall(r"\bpython -m (hushloop[\w.]*)", code):
+            assert find_spec(module) is not None, name_of(page)
+        for target in re.findall(r"^(?:\$ )?make ([a-z-]+)", code, flags=re.M):
+            assert target in targets, name_of(page)
+            seen += 1
+    assert seen > 0

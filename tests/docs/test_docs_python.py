@@ -12,12 +12,10 @@ from pages_for_tests import DOCS, PAGES, ROOT, blocks, name_of, text_of
 ELSEWHERE = {
     "docs/how-to/fit.md": "tests/test_fit_page.py",
     "docs/how-to/own-planner.md": "tests/learning/test_own_planner_page.py",
-    "docs/reference/studies.md": "tests/studies/test_studies_pages.py",
-    "docs/tutorials/reproduce.md": "tests/studies/test_studies_pages.py",
 }
 """Pages with a test of their own, which also looks at what comes out."""
 
-SLOW = {"docs/how-to/own-mechanism.md"}
+SLOW = {"docs/reference/studies.md", "docs/tutorials/reproduce.md"}
 HERE = [page for page in PAGES if blocks(text_of(page), "python") and name_of(page) not in ELSEWHERE]
 
 
