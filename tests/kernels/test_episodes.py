@@ -43,7 +43,7 @@ def random_case(n: int, d: int, horizon: int, law: str, start: str, seed: int) -
         "energy": 2.0 + horizon / 4,
         "disturbance_bound": 0.1,
         "response_bound": None if seed % 4 == 2 else 1.0,
-        "weighting": np.eye(p) + 0.2 * M if seed % 4 == 0 else None,
+        "weighting": np.eye(p) + 0.1 * (M @ M.T) if seed % 4 == 0 else None,
         "response_budget": 1.5 if seed % 4 == 0 else None,
         "disturbance": Law(law, 0.3, None, scale / np.linalg.norm(scale, 2) if seed % 2 else None),
         "start": Law(start, 0.5, None, None, rng.normal(size=n) / math.sqrt(n)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -153,11 +154,11 @@ def test_without_a_truth_but_with_a_prior_it_is_a_problem() -> None:
 def bits(value: Plant | Problem) -> list[object]:
     problem = value.problem if isinstance(value, Plant) else value
     out: list[object] = [value.A.tobytes(), value.B.tobytes()] if isinstance(value, Plant) else []
-    stack: list[object] = list(vars(problem).values())
+    stack: list[object] = [problem]
     while stack:
         item = stack.pop()
         if hasattr(item, "__dataclass_fields__"):
-            stack.extend(vars(item).values())
+            stack.extend(getattr(item, field.name) for field in fields(item))
         else:
             out.append(item.tobytes() if isinstance(item, np.ndarray) else item)
     return out

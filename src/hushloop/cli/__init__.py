@@ -12,8 +12,8 @@ from .._version import __version__
 from ..errors import HushloopError
 
 COMMANDS: dict[str, str] = {
-    "demo": "Show a plant of the gallery, in the terminal and as a file.",
-    "plants": "List, show, check and export plants.",
+    "demo": "Learn a plant as published, as refined and without a promise.",
+    "plants": "List, show, draw, check and export plants.",
     "run": "Simulate an agent on a plant and report its regret.",
     "privacy": "What is promised to each person, exactly.",
     "advise": "How many users a deployment will need.",

@@ -50,7 +50,7 @@ def command(
         remark(f"wrote {figure}", quiet)
     if write is not None:
         save(advice, write)
-        remark(f"wrote {write}: hushloop run --config {write}", quiet)
+        remark(f"wrote {write}: for hushloop serve --config {write}, or hushloop run where the truth is known", quiet)
     if as_json:
         print_json(advice.to_dict())
     else:
@@ -77,8 +77,8 @@ def save_figure(advice: Advice, path: Path) -> None:
 
 def words(users: dict[str, float | None]) -> str:
     """A band in words."""
-    low, median, high = ("more than was rehearsed" if v is None else f"{v:,.0f}" for v in users.values())
-    return f"{median} users (eight of ten: {low} to {high})"
+    low, median, high = ("more than rehearsed" if v is None else f"{v:,.0f}" for v in users.values())
+    return f"{median} (users; eight of ten: {low} to {high})"
 
 
 def _toml(value: Any) -> str:

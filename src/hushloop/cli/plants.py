@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @output_options
 @click.pass_context
 def command(ctx: click.Context, as_json: bool, quiet: bool) -> None:
-    """List the gallery; `show`, `export` and `check` single plants."""
+    """List the gallery; `show`, `draw`, `export` and `check` single plants."""
     if ctx.invoked_subcommand is not None:
         return
     from ..lq import gallery
