@@ -19,7 +19,7 @@ def unprivileged() -> list[str]:
 
 @pytest.fixture(scope="session")
 def cluster(postgres: Path) -> Iterator[str]:
-    """The URL of an empty cluster, made for this session."""
+    """The URL of an empty cluster, made for this run of the tests."""
     tools = postgres.parent
     folder = Path(tempfile.mkdtemp(prefix="hush-pg-", dir="/tmp"))
     if os.getuid() == 0:

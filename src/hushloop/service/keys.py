@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import HushloopError
+from .files import replace_private
 
 SHORTEST_KEY = 16
 """Characters of an operator key."""
@@ -109,17 +109,7 @@ def read_private(path: Path) -> str:
 
 def write_private(path: Path, text: str) -> None:
     """Replace a file of mode 600; after a power cut the old or the new content is there."""
-    fresh = path.with_name(path.name + ".new")
     try:
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        replace_private(path, text)
     except OSError as why:
         raise HushloopError(f"cannot write {path}: {why.strerror}") from why

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import HushloopError
+from .files import replace_private
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Outbox:
         """Change some fields; they are on the disk when this returns."""
         self.memory = replace(self.memory, **changes)
         if self.path is not None:
-            _write(self.path, json.dumps(asdict(self.memory)))
+            replace_private(self.path, json.dumps(asdict(self.memory)))
 
     def _read(self) -> Memory:
         if self.path is None or not self.path.exists():
@@ -52,18 +52,3 @@ class Outbox:
             return Memory(**json.loads(self.path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as why:
             raise HushloopError(f"{self.path} is no outbox that can be read ({why}): remove it to start anew") from why
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file so that after a power cut either the old or the new content is there."""
-    fresh = path.with_name(path.name + ".new")
-    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(fresh, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,28 @@ def bars(axes: Axes, names: list[str], middle: Any, low: Any, high: Any, colors:
                       textcoords="offset points", va="center", fontsize=9)  # fmt: skip
     axes.set_yticks(at, names)
     axes.grid(axis="y", visible=False)
+
+
+def regret_bars(t: Mapping[str, pl.DataFrame], o: Mapping[str, Any], labels: Sequence[str]) -> Figure:
+    """Regret after all users, a bar a label; whiskers 10–90 % over seeds."""
+    rows = t["summary"].filter(t["summary"]["label"].is_in(list(labels)))
+    figure, axes = new_figure(7.5, 0.9 + 0.52 * len(rows))
+    bars(axes, rows["label"].to_list(), rows["regret"], rows["regret_low"], rows["regret_high"])
+    axes.set(xscale="log", xlabel="regret", title=f"{o['plant']}, ε = {o['epsilon']:g}, {o['users']:,} users")
+    axes.set_xlim(right=float(rows["regret_high"].max()) * 3)  # type: ignore[arg-type]
+    return figure
+
+
+def regret_curves(t: Mapping[str, pl.DataFrame], o: Mapping[str, Any], labels: Sequence[str]) -> Figure:
+    """Regret as people come, a line a label; median and 10–90 % over seeds."""
+    figure, axes = new_figure(8.0, 4.7)
+    for k, label in enumerate(labels):
+        one = t["curves"].filter(t["curves"]["label"] == label)
+        if len(one):
+            band_line(axes, one, "regret", k, label)
+    axes.set(xscale="log", yscale="log", xlabel="users", ylabel="cumulative regret", title=o["plant"])
+    axes.legend()
+    return figure
 
 
 def svg_text(figure: Figure, name: str) -> str:

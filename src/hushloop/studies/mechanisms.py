@@ -12,7 +12,7 @@ from ..privacy.budget import Budget
 from ..privacy.mechanisms import Blocks, Factorised, Strategy, Tree
 from ..privacy.terms import first_collection
 from .cell import Cell, Rows
-from .figures import band_line, bars, look, new_figure
+from .figures import look, new_figure, regret_bars, regret_curves
 from .study import Drawing, Frames, Options, Study, Tables
 from .summary import curves, lines
 from .tasks import fleet_cell
@@ -87,23 +87,11 @@ def draw_noise(t: Tables, o: Options) -> Figure:
 
 
 def draw_regret(t: Tables, o: Options) -> Figure:
-    figure, axes = new_figure(7.5, 0.9 + 0.55 * (len(kinds(o)) + 1))
-    rows = t["summary"]
-    bars(axes, rows["label"].to_list(), rows["regret"], rows["regret_low"], rows["regret_high"])
-    axes.set(xscale="log", xlabel="regret", title=f"{o['plant']}, ε = {o['epsilon']:g}, {o['users']:,} users")
-    axes.set_xlim(right=float(rows["regret_high"].max()) * 3)  # type: ignore[arg-type]
-    return figure
+    return regret_bars(t, o, [*kinds(o), "none"])
 
 
 def draw_curves(t: Tables, o: Options) -> Figure:
-    figure, axes = new_figure(8.0, 4.6)
-    for k, label in enumerate([*kinds(o), "none"]):
-        one = t["curves"].filter(t["curves"]["label"] == label)
-        if len(one):
-            band_line(axes, one, "regret", k, label)
-    axes.set(xscale="log", yscale="log", xlabel="users", ylabel="cumulative regret", title=o["plant"])
-    axes.legend()
-    return figure
+    return regret_curves(t, o, [*kinds(o), "none"])
 
 
 STUDY = Study(

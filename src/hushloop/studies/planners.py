@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .cell import Cell
-from .figures import band_line, bars, new_figure
+from .figures import regret_bars, regret_curves
 from .study import Drawing, Frames, Options, Study, Tables
 from .summary import curves, lines
 from .tasks import fleet_cell
@@ -43,25 +43,11 @@ def tables(frames: Frames, o: Options) -> dict[str, pl.DataFrame]:
 
 
 def draw_regret(t: Tables, o: Options) -> Figure:
-    import polars as pl
-
-    rows = t["summary"].filter(pl.col("label") != "oracle")
-    figure, axes = new_figure(7.5, 0.9 + 0.5 * len(rows))
-    bars(axes, rows["label"].to_list(), rows["regret"], rows["regret_low"], rows["regret_high"])
-    axes.set(xscale="log", xlabel="regret", title=f"{o['plant']}, ε = {o['epsilon']:g}, {o['users']:,} users")
-    axes.set_xlim(right=float(rows["regret_high"].max()) * 3)  # type: ignore[arg-type]
-    return figure
+    return regret_bars(t, o, [*kinds(o), "idle"])
 
 
 def draw_curves(t: Tables, o: Options) -> Figure:
-    figure, axes = new_figure(8.0, 4.8)
-    for k, label in enumerate([*kinds(o), "idle"]):
-        one = t["curves"].filter(t["curves"]["label"] == label)
-        if len(one):
-            band_line(axes, one, "regret", k, label)
-    axes.set(xscale="log", yscale="log", xlabel="users", ylabel="cumulative regret", title=o["plant"])
-    axes.legend()
-    return figure
+    return regret_curves(t, o, [*kinds(o), "idle"])
 
 
 STUDY = Study(
