@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,17 @@ class Sums:
 
     def matrices(self, p: int, n: int) -> tuple[Array, Array]:
         """(S, C) as float matrices (p, p) and (p, n), each entry correctly rounded."""
-        S = np.zeros((p, p))
-        S[np.triu_indices(p)] = [float(int(v)) * GRID for v in self.S]
-        S = np.triu(S) + np.triu(S, 1).T
+        S = np.array([float(int(v)) * GRID for v in self.S])[upper_index(p)]
         return S, np.array([float(int(v)) * GRID for v in self.C]).reshape(p, n)
+
+
+@cache
+def upper_index(p: int) -> NDArray[np.intp]:
+    """Where entry (i, j) lies in an upper triangle that is stored row by row."""
+    out = np.zeros((p, p), dtype=np.intp)
+    rows, columns = np.triu_indices(p)
+    out[rows, columns] = out[columns, rows] = np.arange(rows.size)
+    return out
 
 
 @dataclass(frozen=True, eq=False)

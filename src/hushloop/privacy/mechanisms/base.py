@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -14,7 +13,7 @@ from ...device import Collection
 from ...device.report import GRID
 from ..budget import Adjacency, Guarantee
 from ..noise import NoiseSource
-from ..release import Sums
+from ..release import Sums, upper_index
 from ..sensitivity import NoiseScales
 
 Array = NDArray[np.float64]
@@ -146,15 +145,6 @@ class Strategy(Protocol):
 def sums_of(S: NDArray[Any], C: NDArray[Any], p: int, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Flat exact sums as matrices of the same whole numbers: (p, p) and (p, n)."""
     return S[upper_index(p)], C.reshape(p, n)
-
-
-@cache
-def upper_index(p: int) -> NDArray[np.intp]:
-    """Where entry (i, j) lies in an upper triangle that is stored row by row."""
-    out = np.zeros((p, p), dtype=np.intp)
-    rows, columns = np.triu_indices(p)
-    out[rows, columns] = out[columns, rows] = np.arange(rows.size)
-    return out
 
 
 def dump_sums(sums: Sums) -> dict[str, Any]:

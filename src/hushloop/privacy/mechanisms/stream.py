@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..noise import Pair
+from ..release import upper_index
 from ..sensitivity import NoiseScales
-from .base import upper_index
 
 Array = NDArray[np.float64]
 RUN = 64
